@@ -97,7 +97,7 @@ SITTINGS: Mapping[str, SectionSitting] = {
             does(":rules.filter", "/ "),
             does("= money", "money"),
             does("Enter", "6 of 21"),
-            does(":rules.edit", "Edit rule-"),
+            does(":rules.edit", "Edit the rule"),
             does("= Unsaved", "Unsaved"),
         ),
         after=(
@@ -123,7 +123,7 @@ SITTINGS: Mapping[str, SectionSitting] = {
     "learnings": SectionSitting(
         before=(
             does("", "Review queue"),
-            does(":learnings.accept", "reviewed learning-"),
+            does(":learnings.accept", "reviewed “"),
         ),
         after=(
             does(":learnings.filter", "/ "),

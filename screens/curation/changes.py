@@ -65,8 +65,6 @@ class RecordChanges(ABC, Generic[RecordT]):
     """Changes records for a screen. Subclasses say how their type is named, written and saved."""
 
     noun: ClassVar[str]
-    short: ClassVar[int]
-    """Characters of an id that tell records apart."""
 
     def __init__(self, section: SectionScreen) -> None:
         self._section = section
@@ -108,7 +106,7 @@ class RecordChanges(ABC, Generic[RecordT]):
     def edit(self, record: RecordT) -> None:
         """Edit a record in a form."""
         self._open(
-            f"Edit {record.id[: self.short]}",
+            f"Edit the {self.noun}",
             self.form_fields(record),
             lambda form, changes: self.save(record, changes, form),
         )
@@ -161,7 +159,7 @@ class RecordChanges(ABC, Generic[RecordT]):
                 self._section.mark_stale()
 
         merges = field_merges(self.fields.mergeable_fields(found.changes), found.seen, now, found.changes)
-        dialog = OvertakenRecord(now.id[: self.short], merges, self.fields, save)
+        dialog = OvertakenRecord(self.noun, merges, self.fields, save)
         self._section.app.push_screen(dialog, closed)
 
     def _offer_add_again(self, found: Overtaken[RecordT], *forms: Dialog[bool]) -> None:
@@ -170,7 +168,7 @@ class RecordChanges(ABC, Generic[RecordT]):
 
         def then(saved: Saved[RecordT]) -> None:
             self._close(found.seen, *forms)
-            self.report(f"added {saved.records[0].id[: self.short]} again", commands, saved)
+            self.report(f"added the {self.noun} again", commands, saved)
 
         def answered(yes: bool | None) -> None:
             if yes:

@@ -96,7 +96,7 @@ class OvertakenRecord(ListDialog[FieldMerge, bool]):
 
     def __init__(
         self,
-        title: str,
+        noun: str,
         merges: Sequence[FieldMerge],
         record: RecordFields,
         save: Callable[[OvertakenRecord, dict[str, Any]], None],
@@ -104,12 +104,12 @@ class OvertakenRecord(ListDialog[FieldMerge, bool]):
         super().__init__()
         self._save = save
         self.entries = tuple(merges)
-        self._title = title
+        self._noun = noun
         self._record = record
 
     def compose(self) -> ComposeResult:
         """Lay out the fields above both sides of the one under the cursor."""
-        with self.box(f"! {self._title} was changed meanwhile"):
+        with self.box(f"! The {self._noun} was changed meanwhile"):
             yield VirtualTable(
                 (
                     Column("choice", "Keep", "Whose value will be kept.", 8, priority=3),
@@ -171,7 +171,7 @@ class OvertakenRecord(ListDialog[FieldMerge, bool]):
         if left := count_undecided(self.merges):
             self.say(f"! {plural(left, 'field')} that both changed: L or R says which is kept")
         else:
-            self.say("saving …")
+            self.say("one moment …")
             self._save(self, merged_changes(self.merges))
 
     @property

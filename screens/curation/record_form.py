@@ -117,7 +117,7 @@ class RecordForm(Dialog[bool]):
             self.say("nothing was changed")
             return
         self.busy = True
-        self.say("saving …")
+        self.say("one moment …")
         self._save(self, self._convert(values))
 
     def show_refusal(self, message: str, hint: str = "") -> None:

@@ -15,13 +15,12 @@ from workbench.curation.records import CurationStep
 from workbench.curation.service import CurationService
 from workbench.curation.steps import BuiltUpon, draft_undo
 from workbench.errors import UsageError
-from workbench.text.sanitize import shorten
+from workbench.text.sanitize import quote
 
 UNDOES: Final = "u undoes"
 """What a note of a step says after it."""
-_WORDS: Final = 40
 _MOST_NAMED: Final = 20
-_ID: Final = re.compile(r"\b[a-z]+-[0-9a-f]{6,}")
+_ID: Final = re.compile(r"\b[a-z]+-\w{3,}")
 
 
 class AskedFirst(UsageError):
@@ -55,21 +54,30 @@ def walk_back(
 
 
 def last_step_words(curated: CurationService[Any, Any], title: str) -> str:
-    """Return the title of the step that was recorded last with the words of its records for their ids."""
-    newest = curated.store.reader.read(lambda ledger: ledger.steps[next(reversed(ledger.steps))])
+    """Return the title of the last step that is called so with the words of its records for their ids.
+
+    Files that were written with it are in the title, and a step of their own after it.
+    """
+    newest = curated.store.reader.read(
+        lambda ledger: next(
+            (step for step in reversed(ledger.steps.values()) if title.startswith(step.title)),
+            ledger.steps[next(reversed(ledger.steps))],
+        )
+    )
     return in_words(curated, newest, title)
 
 
 def in_words(curated: CurationService[Any, Any], step: CurationStep[Any], title: str) -> str:
     """Return a title in which ids, of records that a step changed or left as they were, are their words."""
     kind, ids = curated.store.empty_ledger().type, set(_ID.findall(title))
-    changed = [change.after or change.before for change in step.changes[:_MOST_NAMED]]
+    both_sides = (side for change in step.changes[:_MOST_NAMED] for side in (change.before, change.after))
+    changed = [record for record in both_sides if record is not None]
     named = curated.store.reader.read(
         lambda ledger: [record for name, record in ledger.records.items() if kind.short(name) in ids]
     )
     words = {
-        kind.short(record.id): f"“{shorten(said, _WORDS)}”"
-        for record in curated.with_texts([*named, *(record for record in changed if record is not None)])
+        kind.short(record.id): quote(said)
+        for record in curated.with_texts([*named, *changed])
         if (said := str(getattr(record, kind.words)))
     }
 
@@ -90,7 +98,8 @@ def _last_done(ledger: Ledger[Any]) -> tuple[CurationStep[Any], str] | None:
 def _why_asked(step: CurationStep[Any], at: str, began: str, settles: bool | None) -> str:
     """Return why a step is undone only once that is agreed to, "" if it is this screen's of this sitting."""
     if at < began:
-        return f"It was done before this sitting: {step.at[:16].replace('T', ' ')}, by {step.by}."
+        where = "in the app" if step.by == BY else f"by {step.by}"
+        return f"It was done before this sitting: {step.at[:16].replace('T', ' ')}, {where}."
     if step.by != BY:
         return f"It was not done in the app, but by {step.by}."
     if settles is not None and settles != bool(step.resolved or step.reopened):

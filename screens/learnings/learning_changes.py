@@ -14,7 +14,6 @@ from screens.curation.record_form import RecordFields, RecordForm
 from screens.curation.walking import UNDOES
 from screens.learnings.learning_form import (
     LEARNING_FIELDS,
-    SHORT,
     add_command,
     decide_command,
     edit_command,
@@ -34,7 +33,7 @@ from workbench.memory.learnings.review import ReviewItem, conflict_rows
 from workbench.records.learnings import FeatureLearning
 from workbench.records.rules import Rule
 from workbench.text.counts import plural
-from workbench.text.sanitize import shorten
+from workbench.text.sanitize import quote
 
 if TYPE_CHECKING:
     from screens.jobs import Job
@@ -50,7 +49,6 @@ class LearningChanges(RecordChanges[FeatureLearning]):
     """
 
     noun: ClassVar = "learning"
-    short: ClassVar = SHORT
 
     def __init__(self, screen: LearningListScreen) -> None:
         super().__init__(screen)
@@ -104,11 +102,12 @@ class LearningChanges(RecordChanges[FeatureLearning]):
         """Accept, reject, retire or restore learnings as one step; the next one shows at once."""
         if not learnings:
             return
-        service, ids = self.service, tuple(one.id for one in learnings)
+        service, words = self.service, {learning.id: learning.text for learning in learnings}
+        ids = tuple(words)
 
         def then(decided: Decided) -> None:
             count = len(decided.done)
-            named = decided.done[0][:SHORT] if count == 1 else plural(count, "learning")
+            named = quote(words[decided.done[0]]) if count == 1 else plural(count, "learning")
             text = f"{DONE[verb]} {named}"
             if decided.skipped:
                 text += f"; {len(decided.skipped):,} left alone: {decided.skipped[0]}"
@@ -137,7 +136,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
     def saved_text(self, seen: FeatureLearning, after: FeatureLearning) -> str:
         """Return what is said of an edit; new words may contradict another learning."""
         more = _contradiction(after) if after.text != seen.text else ""
-        return f"saved “{shorten(after.text, 40)}”{more}"
+        return f"saved {quote(after.text)}{more}"
 
     # Decisions that need words.
 
@@ -151,7 +150,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
             def then(made: FeatureLearning) -> None:
                 form.close_saved()
                 self._screen.go_to(made.id)
-                self.report(f"added {made.id[:SHORT]}{_contradiction(made)}", [command])
+                self.report(f"added {quote(made.text)}{_contradiction(made)}", [command])
 
             def work(job: Job) -> FeatureLearning:
                 return service.add(values, job)
@@ -171,7 +170,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
                 form.close_saved()
                 self.decided.add(one.id)
                 whose = "your own rules" if made.rule.project_id is None else "the rules of this project"
-                text = f"{one.id[:SHORT]} is {made.rule.id[:13]} now, among {whose}; u takes back both"
+                text = f"{quote(one.text)} is a rule now, among {whose}"
                 self.report(text, [command])
 
             def work(job: Job) -> Promotion:
@@ -179,19 +178,19 @@ class LearningChanges(RecordChanges[FeatureLearning]):
 
             self._settle("Promoting", work, then, (one.id,), command, form.show_refusal)
 
-        self._open_rule(f"Make a rule of {one.id[:SHORT]}", promote_fields(one), save)
+        self._open_rule("Make a rule of the learning", promote_fields(one), save)
 
     def rule_of(self, one: CorrectionReport) -> None:
         """Make a rule of a correction that was given too seldom to be learned, in the same form."""
-        service, quote = self.service, " ".join(one.said[-1].quote.split())
+        service, said = self.service, " ".join(one.said[-1].quote.split())
 
         def save(form: RecordForm, fields: dict[str, Any]) -> None:
-            given = {**fields, "reason": fields["reason"] or f"said in a prompt: {quote}"}
+            given = {**fields, "reason": fields["reason"] or f"said in a prompt: {said}"}
             command = rule_command(given)
 
             def then(rule: Rule) -> None:
                 form.close_saved()
-                text = f"added {rule.id[:13]}; u among the rules takes it back"
+                text = f"added {quote(rule.rule)}; u among the rules takes it back"
                 self._screen.bench.report(text)
                 self._note(text, [command])
 
@@ -215,7 +214,7 @@ class LearningChanges(RecordChanges[FeatureLearning]):
             def then(outcome: SettledPairs) -> None:
                 self.decided.add(item.learning.id)
                 self._screen.go_to(pair.left.id)
-                self.report(f"merged into {pair.left.id[:SHORT]}", [command_of(choice)])
+                self.report(f"merged into {quote(choice.text)}", [command_of(choice)])
 
             def refused(message: str, hint: str) -> None:
                 self._drafts[pair.id] = choice.text
@@ -262,5 +261,4 @@ class LearningChanges(RecordChanges[FeatureLearning]):
 
 
 def _contradiction(learning: FeatureLearning) -> str:
-    against = learning.conflicts_with
-    return f"; it contradicts {against[0][:SHORT]}: S settles that" if against else ""
+    return "; it contradicts another: S settles that" if learning.conflicts_with else ""

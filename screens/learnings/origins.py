@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import zlib
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from screens.curation.excerpt import Excerpt, read_excerpt
 from screens.engine import AppEngine
 from screens.jobs import Job
+from screens.sessions.pages import reading
 from workbench.errors import UsageError
 from workbench.records.learnings import FeatureLearning
 
@@ -67,37 +66,20 @@ def _file(root: Path, origin: LearningOrigin) -> Excerpt:
 
 
 def _extract(engine: AppEngine, one: FeatureLearning, session: str, job: Job) -> Excerpt:
-    from workbench.sessions.importers.lines import TranscriptSource, open_transcript
+    from workbench.entry.services.transcripts import transcript_of
+    from workbench.sessions.importers.lines import TranscriptSource
 
-    for path in _transcripts(engine, session, job):
-        try:
-            source = TranscriptSource(open_transcript(path))
-        except (OSError, EOFError, zlib.error) as error:
-            raise UsageError(f"{path} cannot be read: {error}", hint="It may be damaged or gone.") from error
+    with reading("the directory of transcripts"), engine.workspace(job.progress) as place:
+        file = transcript_of(place, session)
+    if file.open is None:
+        raise UsageError(file.why, hint="What was seen of it is in the pane.")
+    with reading(file.path):
+        source = TranscriptSource(file.open())
         try:
             text, line = extract(source, needles(one), job)
         finally:
             source.close()
-        return Excerpt(str(path), text, (line, line) if line else (0, 0))
-    raise UsageError(
-        f"no transcript of the session {session} is on this machine",
-        hint="Agents remove old ones; what was seen of it is in the pane.",
-    )
-
-
-def _transcripts(engine: AppEngine, session: str, job: Job) -> Sequence[Path]:
-    from workbench.entry.services.transcripts import project_places
-    from workbench.sessions.importers.places import project_transcripts
-
-    with engine.workspace(job.progress) as place:
-        roots = project_places(place.root, place.repository).roots
-    try:
-        return [path for path in project_transcripts(roots, Path.home(), os.environ) if session in path.name]
-    except OSError as error:
-        raise UsageError(
-            f"transcripts cannot be listed: {error.strerror}",
-            hint="See the rights of ~/.claude and ~/.codex.",
-        ) from error
+    return Excerpt(file.path, text, (line, line) if line else (0, 0))
 
 
 def needles(one: FeatureLearning) -> tuple[str, ...]:

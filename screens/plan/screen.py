@@ -155,6 +155,9 @@ class PlanScreen(PlanActions):
             self._show_nothing()
             self.say("ready")
             return
+        if self.plan is None:
+            self.table.busy = "planning"
+            self.say("planning …")
         self.ask(
             "Planning",
             partial(work.make_plan, self.engine, asked, compared=self.compares),
@@ -195,6 +198,7 @@ class PlanScreen(PlanActions):
 
     def _take_plan(self, asked: PlanQuery, log: bool, plan: ShownPlan) -> None:
         before, self.plan = self.plan, plan
+        self.table.busy = ""
         if plan.gone:
             self.asked = asked.without(plan.gone)
         self.recall_tasks(plan.heads)
@@ -259,6 +263,7 @@ class PlanScreen(PlanActions):
 
     def _show_nothing(self) -> None:
         self._show_how()
+        self.table.busy = ""
         self.table.set_empty(shown_lines(_TEACH, "$text-muted"))
         self.table.set_rows(NoRows())
         self.query_one(WhyPanel).show_none()

@@ -29,7 +29,7 @@ from workbench.records.rules import Rule, is_unenforced
 from workbench.rules.descriptions import check_text
 from workbench.rules.matching.examples import add_examples, remove_examples
 from workbench.text.counts import plural
-from workbench.text.sanitize import shorten
+from workbench.text.sanitize import quote
 
 if TYPE_CHECKING:
     from screens.jobs import Job
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from workbench.rules.enforcement.suggestions import CheckSuggestion
 
 _HOME = "mine"
+_SHORT = 13  # characters that tell rules apart
 _AT_ONCE = 50  # rules that are switched without a question
 _LISTED = 6  # rules that a question names
 _LINE = 62  # characters of a rule in a question
@@ -47,7 +48,6 @@ class RuleChanges(RecordChanges[Rule]):
     """Changes rules for their screen. What was written and could not be saved is kept for the next try."""
 
     noun: ClassVar = "rule"
-    short: ClassVar = 13
 
     def __init__(self, screen: RulesScreen) -> None:
         super().__init__(screen)
@@ -280,7 +280,7 @@ class RuleChanges(RecordChanges[Rule]):
         if not changes:
             return
         word = "enable" if on else "disable"
-        named = next(iter(changes))[: self.short] if len(changes) == 1 else plural(len(changes), "rule")
+        named = next(iter(changes))[:_SHORT] if len(changes) == 1 else plural(len(changes), "rule")
         command = switch_command(list(changes), on=on)
         self.step(
             "Saving",
@@ -339,7 +339,7 @@ class RuleChanges(RecordChanges[Rule]):
 
 def _rule_names(rules: Sequence[Rule]) -> str:
     """Return what a note calls rules: one by its words."""
-    return f"“{shorten(rules[0].rule, 40)}”" if len(rules) == 1 else plural(len(rules), "rule")
+    return quote(rules[0].rule) if len(rules) == 1 else plural(len(rules), "rule")
 
 
 def _line(rule: Rule) -> str:

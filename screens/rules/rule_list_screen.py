@@ -55,6 +55,7 @@ EMPTY: Final = teach(
 )
 NONE_LIKE_THAT: Final = "No rule is like that.\n\nescape takes the filter off."
 
+_FOUND_BY: Final = {"hybrid": "meaning and words", "dense": "meaning", "sparse": "words"}
 _MOST_FOUND: Final = 300  # rules that a search lists
 _MOST_CHECKED: Final = 20_000  # rules up to which rule files are checked beside the list
 _NEED_A_RULE: Final = frozenset(
@@ -209,7 +210,7 @@ class RuleListScreen(SearchScreen[Rule, Rule, "FoundRule"]):
     def find(self, text: str, job: Job) -> SearchAnswer[FoundRule]:
         """Return the rules a text finds by meaning and words. Raises: WorkbenchError."""
         search = self._finder.search(self.engine, text, job)
-        return SearchAnswer({one.rule.id: one for one in search.found}, search.mode, search.notes)
+        return SearchAnswer({one.rule.id: one for one in search.found}, _FOUND_BY[search.mode], search.notes)
 
 
 class Finder:

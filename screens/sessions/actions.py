@@ -253,7 +253,7 @@ class SessionActions(SectionScreen):
             if one.state:
                 self.bench.log_action(("episode", "end", one.session))
             self.bench.log_action(work.feedback_arguments(one), f"was {one.before}")
-        self.bench.report(f"{work.feedback_title(tuple(verdicts))} (u undoes it)")
+        self.bench.report(f"{work.feedback_title(tuple(verdicts))} · u undoes")
         self.table.set_marks(())
         self.mark_stale()
 

@@ -18,6 +18,7 @@ from screens.sessions.listing import head
 from workbench.beneath import open_plain
 from workbench.errors import UsageError
 from workbench.sessions.episodes_fold import state_of
+from workbench.text.sanitize import quote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 FILE_PAST: Final = 500
 _SHOWN_FILE: Final = 4_000_000
-_NAME: Final = 60  # characters of a task that name it in a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def record_feedback(
     for number, session in enumerate(sessions):
         job.progress("Judging", number, len(sessions))
         before = _trace(place, session).episode
-        known = before.outcome.value, before.rationale, head(before.task_text)[:_NAME]
+        known = before.outcome.value, before.rationale, head(before.task_text)
         if before.ended_at is None:
             place.end(session)
         place.feedback(session, outcome, why)
@@ -211,7 +211,7 @@ def feedback_arguments(verdict: SessionVerdict, *, back: bool = False) -> tuple[
 
 def feedback_title(step: Step) -> str:
     """Return what a step was, in a few words."""
-    what = f"{len(step):,} sessions" if len(step) > 1 else step[0].task
+    what = f"{len(step):,} sessions" if len(step) > 1 else quote(step[0].task)
     return f"{step[0].outcome}: {what}"
 
 

@@ -17,6 +17,7 @@ from screens.commands import bindings
 from screens.curation.record_pane import RecordPane
 from screens.curation.search_screen import TYPING, SearchAnswer, SearchScreen
 from screens.curation.steps import StepQueue
+from screens.curation.walking import UNDOES
 from screens.jobs import Failure, Job
 from screens.stash.giving_up import AgreedPruning, CleanUp, PruningView
 from screens.stash.segment_view import COLUMNS, columns, scored_cells, segment_cells, story_content
@@ -31,6 +32,7 @@ from workbench.records.answers.stash import MergeResponse
 from workbench.records.segments import ContextSegment, FoundSegment
 from workbench.stash.lifecycle import StashCollection
 from workbench.text.counts import plural
+from workbench.text.sanitize import quote
 
 ResultT = TypeVar("ResultT")
 
@@ -171,7 +173,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             wanted = [one for one in chosen if one.protected is not on]
             ids = [one.id for one in wanted]
             command = ["stash", "protect", *ids, *(() if on else ("--off",))]
-            done = _so_many("protected" if on else "no longer protected")
+            done = _so_many("protected" if on else "no longer protected", wanted)
             self._step("Protecting", partial(self.writer.protect, wanted, on), command, done)
 
         self.with_chosen(then)
@@ -187,13 +189,13 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
                     return
                 days = None if text.strip().casefold() in _NEVER else float(text)
                 when = ("--never",) if days is None else ("--days", text.strip())
-                done = _so_many("never expires" if days is None else f"expires in {text.strip()} days")
+                done = _so_many(
+                    "never expires" if days is None else f"expires in {text.strip()} days", chosen
+                )
                 command = ["stash", "expire", *ids, *when]
                 self._step("Expiring", partial(self.writer.expire, ids, days), command, done)
 
-            body = (
-                f"In how many days does {self._describe_segments(ids)} expire? Empty or “never” lets it stay."
-            )
+            body = f"In how many days does {_each_of(chosen)} expire? Empty or “never” lets it stay."
             self.app.push_screen(
                 Ask("Expires", body=body, placeholder="14", validate=_days_problem), answered
             )
@@ -209,10 +211,10 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             def answered(yes: bool | None) -> None:
                 if yes:
                     work = partial(self.writer.remove, ids)
-                    self._step("Removing", work, ["stash", "remove", *ids], _so_many("removed"))
+                    self._step("Removing", work, ["stash", "remove", *ids], _so_many("removed", chosen))
 
-            body = f"{self._describe_segments(ids).capitalize()} leaves the stash. u brings it back."
-            self.app.push_screen(Confirm("Remove", body, yes="Remove"), answered)
+            body = f"{_each_of(chosen)} leaves the stash. {UNDOES} it."
+            self.app.push_screen(Confirm("Remove?", body, yes="Remove"), answered)
 
         self.with_chosen(then)
 
@@ -291,9 +293,6 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
             "stash",
         )
 
-    def _describe_segments(self, ids: Sequence[str]) -> str:
-        return "this segment" if len(ids) == 1 else f"each of the {len(ids):,} segments"
-
     def _step(
         self,
         name: str,
@@ -305,7 +304,7 @@ class StashScreen(SearchScreen[ContextSegment, SegmentRow, FoundSegment]):
         many = bool(self.table.mark_count) or name in _ALOUD
 
         def then(result: ResultT) -> None:
-            text = f"{done(result)} · u takes it back"
+            text = f"{done(result)} · {UNDOES}"
             (self.bench.report if many else self.say)(text)
             self.bench.log_action(command, text)
             self.table.set_marks(())
@@ -322,8 +321,14 @@ def _describe_collection(found: StashCollection) -> str:
     return f"cleaned up: {plural(len(found.disposals), 'segment')}, {plural(found.tokens, 'token')}"
 
 
-def _so_many(done: str) -> Callable[[Sequence[str]], str]:
+def _so_many(done: str, chosen: Sequence[ContextSegment]) -> Callable[[Sequence[str]], str]:
+    if len(chosen) == 1:
+        return lambda _: f"{done}: {quote(chosen[0].text)}"
     return lambda ids: f"{done}: {plural(len(ids), 'segment')}"
+
+
+def _each_of(chosen: Sequence[ContextSegment]) -> str:
+    return quote(chosen[0].text) if len(chosen) == 1 else f"each of the {len(chosen):,} segments"
 
 
 def _days_problem(text: str) -> str:

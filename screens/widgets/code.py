@@ -38,6 +38,9 @@ _STRETCH_CHARACTERS: Final = 40_000  # stretches with more are minified or data:
 _BINARY_HEAD: Final = 8_192
 _TAB: Final = 4
 _MEASURED: Final = 64
+_BESIDE: Final = 8  # cells of numbers, marks and scrollbar beside prose
+_FURTHER: Final = 2  # cells that the rest of a line is further in
+_LEAST: Final = 20
 
 
 def text_lines(text: str | bytes) -> list[str]:
@@ -73,11 +76,14 @@ class CodeView(ScrollView, can_focus=True):
         first_line: int = 1,
         marks: Sequence[tuple[int, int]] = (),
         empty: str = "Nothing to show.",
+        wraps: bool = False,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
+        """Make the view; one that `wraps` breaks its lines where they end, whose numbers are not a file's."""
         super().__init__(id=id, classes=classes)
         self._empty = empty
+        self._prose = text if wraps else ""
         self._stretches: LRUCache[int, list[Content]] = LRUCache(32)
         self._set(text, path, first_line, marks)
 
@@ -113,12 +119,18 @@ class CodeView(ScrollView, can_focus=True):
         """Take the size of the text."""
         self.virtual_size = self._extent()
 
+    def on_resize(self) -> None:
+        """Break the lines of prose for another width."""
+        if self._prose:
+            width = self.size.width - _BESIDE
+            self.show("\n".join(part for line in text_lines(self._prose) for part in _wrap(line, width)))
+
     def goto(self, line: int) -> None:
         """Put the cursor on a line, the nearest if there is none of that number, and bring it into view."""
         self._cursor = min(max(line - self._first, 0), max(len(self._lines) - 1, 0))
         height = self.scrollable_content_region.height
         if not self.scroll_offset.y <= self._cursor < self.scroll_offset.y + height:
-            self.scroll_to(y=max(self._cursor - height // 3, 0), animate=False)
+            self.scroll_to(y=max(self._cursor - height // 3, 0), animate=False, force=True)
         self.refresh()
 
     def action_move(self, lines: int) -> None:
@@ -240,6 +252,14 @@ class CodeView(ScrollView, can_focus=True):
         return place < len(self._numbers) and not self._numbers[place]
 
 
+def _wrap(line: str, width: int) -> list[str]:
+    """Return a line of prose on lines of a width; what goes on is further in."""
+    text = line.lstrip(" ")
+    indent = len(line) - len(text)
+    first, *rest = Content(text).wrap(max(width - indent - _FURTHER, _LEAST)) or [Content("")]
+    return [f"{'':{indent}}{first.plain}", *(f"{'':{indent + _FURTHER}}{part.plain}" for part in rest)]
+
+
 def _cells(line: str) -> int:
     """Return how wide a line is drawn."""
     wide = min(len(line), MAX_LINE) if line.isascii() else Content(line[:MAX_LINE]).cell_length
@@ -273,7 +293,8 @@ class Details(ModalScreen[None]):
         dialog = Vertical(classes="dialog")
         dialog.border_title = safe(self._title)
         with dialog:
-            yield CodeView(self._text, path=self._path, marks=[self._lines] if self._lines[0] else ())
+            marks = [self._lines] if self._lines[0] else ()
+            yield CodeView(self._text, path=self._path, marks=marks, wraps=not self._path)
             yield Static(safe("y copies, escape closes"), classes="dialog-hint")
 
     def on_mount(self) -> None:

@@ -35,6 +35,9 @@ MOST_IN_PLACE: Final = 20_000
 """Characters of a text that is edited in place; longer ones are for an editor."""
 
 
+_BLANK: Final = "–"
+
+
 @dataclass(frozen=True, slots=True)
 class FormField:
     """A field and its value.
@@ -267,6 +270,7 @@ def _widget(place: int, field: FormField) -> Widget:
             [(safe(option), option) for option in options],
             value=str(field.value) if field.value else Select.NULL,
             allow_blank=not field.required,
+            prompt=_BLANK,
             compact=True,
             id=name,
         )

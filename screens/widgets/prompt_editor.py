@@ -144,10 +144,16 @@ class PromptEditor(SafeArea):
         """Post the text now: the first index comes before the list."""
         self.action_ask()
 
+    def action_keep(self) -> None:
+        """Post the text now: it is planned for when the first index is done."""
+        self.action_ask()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Name enter by what it leads to: the first index on a screen without any, else the list."""
-        if action in ("begin", "ask"):
-            return (action == "begin") is self.screen.has_class("-first")
+        if action in ("begin", "keep", "ask"):
+            if not self.screen.has_class("-first"):
+                return action == "ask"
+            return action == ("begin" if self.screen.check_action("index", ()) else "keep")
         return super().check_action(action, parameters)
 
     def action_leave(self) -> None:

@@ -80,7 +80,7 @@ def test_a_sitting(terminal: Terminal, untouched: Path) -> None:
     terminal.press("2")
     terminal.see("20 rules")
     terminal.press("e")
-    terminal.see("Edit rule-", "ctrl+s saves")
+    terminal.see("Edit the rule", "ctrl+s saves")
     terminal.type(" Always!")
     terminal.see(" Always!")
     terminal.press("C-s")

@@ -190,6 +190,8 @@ class Workspace(RuleWorkspace):
         stages["history"] = _since(started)
         started = time.perf_counter()
         known = self._rulebook
+        if progress is not None:
+            progress("reading rules", 0, 0)
         book = load_rulebook(self.rule_store(), self._rule_files(), known, rebuild=rebuild)
         self._rulebook = book
         notes += book.notes

@@ -45,6 +45,23 @@ def test_what_a_step_left_as_it_was_is_in_words_too(stash: StashService) -> None
     assert title == "keep right: “Sessions live a day”, “Sessions live an hour”"
 
 
+def test_a_step_that_wrote_files_is_in_words_too(stash: StashService) -> None:
+    """What wrote the files is a later step, and new words gave the record another id: either id is known."""
+    before = stash.add(ContextSegment(text="Sessions live an hour"))
+    after = stash.add(ContextSegment(text="Sessions live a day"))
+    name = stash.store.empty_ledger().type.short
+    stash.remove([before.id])
+    [step] = stash.store.reader.read(lambda ledger: [ledger.steps[ledger.done[-1]]])
+    edit = replace(step, changes=[replace(step.changes[0], before=before, after=after)])
+    assert in_words(stash, edit, f"redo: edit {name(before.id)}") == "redo: edit “Sessions live an hour”"
+    [title] = stash.store.reader.read(lambda ledger: [ledger.steps[ledger.done[-1]].title])
+    stash.protect([after.id])
+    assert (
+        last_step_words(stash, f"{title}, also in AGENTS.md")
+        == "remove “Sessions live an hour”, also in AGENTS.md"
+    )
+
+
 def test_an_older_step_is_undone_once_that_is_agreed_to(stash: StashService) -> None:
     """The question names the step; agreed to, exactly that one is undone."""
     made = stash.add(ContextSegment(text="We keep sessions in Redis"))

@@ -83,6 +83,36 @@ async def test_a_line_far_away_comes_into_view() -> None:
         assert "Nothing to show." in seen(app)
 
 
+async def test_a_jump_before_there_is_room_is_in_view_later() -> None:
+    """A text is shown at its line by a panel that is not displayed yet."""
+    app = Stage(lambda: CodeView("\n".join(map(str, range(1, 101)))))
+    async with app.run_test(size=(60, 20)) as pilot:
+        view = app.screen.query_one(CodeView)
+        view.display = False
+        await pilot.pause()
+        view.show("\n".join(map(str, range(1, 101))))
+        view.goto(60)
+        view.display = True
+        await pilot.pause()
+        assert " 60 " in seen(app)
+
+
+async def test_a_report_is_broken_where_lines_end() -> None:
+    """What goes on is further in, and nothing is to the right of the view."""
+    text = "ok  model\n  + AGENTS.md:5: " + "absolute rule " * 8 + "\n日本語" + "の" * 40
+    app = Stage(lambda: CodeView(text, wraps=True))
+    async with app.run_test(size=(60, 20)) as pilot:
+        view = app.screen.query_one(CodeView)
+        await pilot.pause()
+        assert view.max_scroll_x == 0
+        lines = [line[4:].rstrip() for line in seen(app).splitlines()]
+        assert lines[:3] == [
+            "ok  model",
+            "  + AGENTS.md:5: absolute rule absolute rule",
+            "    absolute rule absolute rule absolute rule",
+        ]
+
+
 async def test_long_lines_scroll_sideways_by_cells() -> None:
     """What is right of the view comes into it, the numbers stay."""
     app = Stage(lambda: CodeView("日本" * 30 + "end"))

@@ -168,3 +168,24 @@ async def test_escape_tells_what_was_written_and_leaves() -> None:
         await pilot.pause()
         assert app.told == [("a", False)]
         assert left == ["a"]
+
+
+async def test_enter_is_named_by_what_it_leads_to() -> None:
+    """While a project is indexed for the first time enter begins nothing, and breaks no line."""
+    app = Told()
+    async with app.run_test(size=(60, 20)) as pilot:
+        editor, screen = app.screen.query_one(PromptEditor), app.screen
+        editor.focus()
+
+        def offered() -> list[str]:
+            return [
+                one.binding.action for one in screen.active_bindings.values() if one.binding.key == "enter"
+            ]
+
+        assert offered() == ["ask"]
+        screen.add_class("-first")
+        assert offered() == ["begin"]
+        vars(screen)["check_action"] = lambda action, _: action != "index"
+        assert offered() == ["keep"]
+        await pilot.press("a", "enter")
+        assert (editor.text, app.told) == ("a", [("a", True)])

@@ -259,13 +259,19 @@ class SessionFile:
 def session_file(
     project: OpenedProject, episode: Episode, *, environment: Mapping[str, str] = os.environ
 ) -> SessionFile:
-    """Return the transcript that an episode comes from. The original is preferred: it is the longer one.
+    """Return the transcript that an episode comes from, as `transcript_of`. Raises: as that."""
+    if episode.source == COMMITS:
+        return SessionFile(why="A commit has no transcript: `git show` has all there is.")
+    return transcript_of(project, episode.parent_session or episode.session_id, environment=environment)
+
+
+def transcript_of(
+    project: OpenedProject, session: str, *, environment: Mapping[str, str] = os.environ
+) -> SessionFile:
+    """Return the transcript of a session. The original is preferred: it is the longer one.
 
     Raises: OSError if the agents' directories cannot be listed.
     """
-    if episode.source == COMMITS:
-        return SessionFile(why="A commit has no transcript: `git show` has all there is.")
-    session = episode.parent_session or episode.session_id
     seen = load_seen(project.workspace.adapters.latest)
     names = [path for path, one in seen.items() if one.tasks and one.session == session]
     names += [path for path in seen if _is_of(Path(path), session) and path not in names]
