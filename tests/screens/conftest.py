@@ -48,6 +48,12 @@ def _one_name(monkeypatch: pytest.MonkeyPatch) -> None:
     one_name(monkeypatch)
 
 
+@pytest.fixture(autouse=True)
+def _notes_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let notes stay on the screen for as long as a test on a busy machine takes to read them."""
+    monkeypatch.setattr(WorkbenchApp, "NOTIFICATION_TIMEOUT", 3600.0)
+
+
 class FileTree:
     """The files of a directory, to be written elsewhere in a third of the time that copying them takes."""
 
