@@ -2,7 +2,7 @@
 
     async with AsyncIngestClient("unix:/home/me/…/rules.sock") as client:
         await client.warm_up(project_id, "claude")
-        found = await client.get_context_rules("add a migration", tool_targets=["claude"])
+        found = await client.get_context_rules("add a migration", project_id, ["claude"])
 
 A call that the server could not take (it is about to start, or has too much to do) is made again, after 0.1,
 0.2 and 0.4 seconds, within its timeout.
