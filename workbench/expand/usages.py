@@ -68,10 +68,12 @@ def find_uses(
 
     `read` is `sources.file` by default; who shows no line needs no masks.
     """
+    import numpy as np
+
     read = read or sources.file
     index = sources.index
     homes = {index.positions[one.path] for one in defined if one.path in index.positions}
-    near = {int(source) for source, target in index.edges.tolist() if target in homes} | homes
+    near = {*index.edges[np.isin(index.edges[:, 1], [*homes]), 0].tolist(), *homes}
     folders = {index.paths[row].rpartition("/")[0] for row in homes}
     is_member = bool(defined) and all(one.symbol.parent for one in defined)
     needle, word = name.encode("utf-8", "surrogatepass"), word_pattern(name)

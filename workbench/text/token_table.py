@@ -9,6 +9,7 @@ more than a process like that counts, is left to it.
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 import unicodedata
@@ -69,8 +70,9 @@ def write_table(path: Path, tokens: Iterable[bytes]) -> None:
 def open_table(path: Path) -> memoryview | None:
     """Return the rows of the table, None if there is none or it is damaged."""
     try:
-        data = memoryview(path.read_bytes())
-    except OSError:
+        with path.open("rb") as file:
+            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):  # an empty file cannot be mapped
         return None
     rows = data[2 * len(_HEAD) :]
     if bytes(data[: len(_HEAD)]) != _HEAD or not rows or len(rows) % _ROW:
