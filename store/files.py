@@ -84,6 +84,15 @@ def read_state(path: Path) -> bytes:
         return file.read()
 
 
+def file_stamp(path: Path) -> tuple[int, ...]:
+    """Return what differs once a file was written or another one took its place; empty where it is not."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
 def odd_below(root: Path, *, but: str = "") -> tuple[str, str]:
     """Return the first name in a directory that is no file and no directory, and what it is.
 

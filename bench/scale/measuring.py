@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -100,7 +100,6 @@ def command(root: Path, home: Path, *arguments: str, count: int = COMMANDS) -> V
 
 
 def named(name: str, values: Mapping[str, float]) -> Values:
-    """Return values under a name."""
     return {f"{name} {key}": value for key, value in values.items()}
 
 
@@ -117,9 +116,3 @@ def environment(home: Path) -> dict[str, str]:
 def disk(place: Path) -> float:
     """Return how much a directory takes, in MB."""
     return sum(path.stat().st_size for path in place.rglob("*") if path.is_file()) / 1e6
-
-
-def load_json(line: str) -> dict[str, Any]:
-    """Return a line of results."""
-    found: dict[str, Any] = json.loads(line)
-    return found

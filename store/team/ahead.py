@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from store.files import read_state, write_atomic
+from store.files import file_stamp, read_state, write_atomic
 from store.journal_files import list_streams, stream_path
 from store.journal_lines import decode_line
 from store.team.claims import TOLERANCE
@@ -121,11 +121,7 @@ def read_held(state: Path) -> Held:
 
 def held_stamp(state: Path) -> tuple[int, ...]:
     """Return what differs once other streams wait; empty before any did."""
-    try:
-        found = os.stat(state / TEAM / _FILE)
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return file_stamp(state / TEAM / _FILE)
 
 
 def _replicas(state: Path) -> Iterator[StreamKey]:

@@ -6,7 +6,6 @@ and the server say the same, in more time.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -15,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from store.files import read_state, write_atomic
+from store.files import file_stamp, read_state, write_atomic
 from store.team.replicas import TEAM
 from store.team.server import Mark, TeamMachine
 from workbench.errors import TeamError
@@ -92,11 +91,7 @@ def write_record(state: Path, record: ReplicaRecord) -> None:
 
 def record_stamp(state: Path) -> tuple[int, ...]:
     """Return what differs once somebody wrote down more; empty before anybody did."""
-    try:
-        found = os.stat(state / TEAM / _FILE)
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return file_stamp(state / TEAM / _FILE)
 
 
 def read_machines(root: Path) -> list[TeamMachine]:
@@ -118,11 +113,7 @@ def machine_label(machine: TeamMachine) -> str:
 
 def machines_stamp(root: Path) -> tuple[int, ...]:
     """Return what differs once a directory of replicas names other machines; empty where it names none."""
-    try:
-        found = os.stat(root / _MACHINES)
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return file_stamp(root / _MACHINES)
 
 
 def are_old(root: Path) -> bool:

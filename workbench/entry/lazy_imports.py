@@ -64,8 +64,8 @@ class LaterModule(ModuleType):
         return ModuleType.__getattribute__(self, name)
 
 
-class _Later:
-    """Makes a module that is loaded later."""
+class _Loader:
+    """Loads a module by the loader that it has, in a way of its own."""
 
     def __init__(self, real: SourceFileLoader) -> None:
         self.real = real
@@ -73,6 +73,10 @@ class _Later:
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """Return None: Python makes it."""
         return None
+
+
+class _Later(_Loader):
+    """Makes a module that is loaded later."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Leave the module empty but for what is asked for at once."""
@@ -80,15 +84,8 @@ class _Later:
         module.__class__ = LaterModule
 
 
-class _Altered:
+class _Altered(_Loader):
     """Loads a module as if another were not installed, and with something in the place of its own."""
-
-    def __init__(self, real: SourceFileLoader) -> None:
-        self.real = real
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Return None: Python makes it."""
-        return None
 
     def exec_module(self, module: ModuleType) -> None:
         """Load the module."""

@@ -196,7 +196,7 @@ def _hear(work: _Work, lesson: Lesson, text: str) -> None:
     """Take what the user said of how things are done: learned where it holds for more than the moment."""
     from workbench.memory.learnings.corrections.report import draft_correction, match_correction
 
-    reason = _no_telling(work, lesson, text)
+    reason = _no_telling(work, text)
     if reason:
         work.out.left_out.append((text, reason))
         return
@@ -236,7 +236,7 @@ def _hear(work: _Work, lesson: Lesson, text: str) -> None:
         _again(work, known, learning, given=False)
 
 
-def _no_telling(work: _Work, lesson: Lesson, text: str) -> str:
+def _no_telling(work: _Work, text: str) -> str:
     if echo_share(text, work.injections.prints) >= ECHO:
         return "the workbench injected it itself"
     return INSTRUCTS if text.startswith(QUOTED_ORDER) else ""
