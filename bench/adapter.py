@@ -191,12 +191,10 @@ def late_interaction(task: ReplayTask, outlines: Sequence[str], embed: Embed) ->
 
 
 def words(text: str, most: int) -> list[str]:
-    """Return the distinct words of a text, compounds split."""
     return list(dict.fromkeys(word.lower() for word in _WORD.findall(text) if len(word) > 2))[:most]
 
 
 def scaled(signal: Float32) -> Float32:
-    """Return a signal in deviations of the files of a task."""
     return np.asarray((signal - signal.mean()) / (signal.std() + 1e-9), np.float32)
 
 

@@ -79,7 +79,6 @@ def run_process(words: list[str], given: bytes, project: Path, deadline: str = "
 
 
 def subjects(project: Path, count: int) -> list[str]:
-    """Return the subjects of the newest commits that are no merges."""
     log = ["git", "-C", str(project), "log", "--no-merges", "--format=%s", f"-{count}"]
     return subprocess.run(log, capture_output=True, check=True, text=True).stdout.splitlines()
 

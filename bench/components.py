@@ -68,7 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def components(lock: str) -> list[Component]:
-    """Return the packages that a lock pins, by name."""
     found = [
         Component(name, version, condition.strip(), tuple(_HASH.findall(hashes)), licence_of(name))
         for name, version, condition, hashes in _PIN.findall(lock)
@@ -100,7 +99,6 @@ def licence_of(name: str) -> str:
 
 
 def licence_page(found: Iterable[Component]) -> str:
-    """Return the list of licences as a page."""
     rows = [
         f"| {one.name} | {one.version} | {one.licence}{f' ({one.condition})' if one.condition else ''} |"
         for one in found

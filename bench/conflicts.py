@@ -102,7 +102,6 @@ def labelled(path: Path) -> list[Pair]:
 
 
 def inference(path: Path) -> list[Pair]:
-    """Return the pairs of natural language inference."""
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return [Pair(row["Text"], row["Hypothesis"], row["gold_label"]) for row in rows]
 
@@ -121,7 +120,6 @@ def imported(folder: Path) -> list[Rule]:
 
 
 def source(repository: Path, path: Path) -> RuleSource:
-    """Return a file as the source its name says it is."""
     name = path.relative_to(repository).as_posix()
     family = family_of(name)
     if family:
@@ -142,7 +140,6 @@ def embedder(cache: Path) -> Embed:
 
 
 def judged(pairs: Sequence[Pair], cosines: Values) -> list[str]:
-    """Return what the detector says of each pair."""
     found = []
     for pair, cosine in zip(pairs, cosines, strict=True):
         sides = (read_rule(Rule("a", "", pair.left)), read_rule(Rule("b", "", pair.right)))
@@ -152,7 +149,6 @@ def judged(pairs: Sequence[Pair], cosines: Values) -> list[str]:
 
 
 def cosines_of(pairs: Sequence[Pair], embed: Embed) -> Values:
-    """Return the cosine of each pair's vectors."""
     left, right = (np.asarray(embed([getattr(p, side) for p in pairs])) for side in ("left", "right"))
     return np.asarray((left * right).sum(axis=1), np.float64)
 
@@ -170,7 +166,6 @@ def mismatched(pairs: Sequence[Pair]) -> Flags:
 
 
 def contradictory(pairs: Sequence[Pair]) -> Flags:
-    """Return which pairs are labelled contradictory."""
     return np.asarray([pair.label in ("contradictory", "contradiction") for pair in pairs], bool)
 
 

@@ -111,7 +111,6 @@ def work(root: Path, rounds: int, seconds: float, number: int) -> dict[str, Any]
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """Return the value below which a share of sorted values is."""
     return values[min(len(values) - 1, int(share * len(values)))] if values else 0.0
 
 

@@ -111,7 +111,6 @@ def floor(pairs: Sequence[Labelled]) -> Verdicts:
 
 
 def ours(pairs: Sequence[Labelled], similar: Sequence[float | None] | None = None) -> Verdicts:
-    """Return what the workbench says of each pair."""
     known = [None] * len(pairs) if similar is None else similar
     return np.asarray(
         [
@@ -122,7 +121,6 @@ def ours(pairs: Sequence[Labelled], similar: Sequence[float | None] | None = Non
 
 
 def cosines(pairs: Sequence[Labelled], embed: Embed) -> list[float | None]:
-    """Return the cosine of each pair's vectors."""
     left, right = (np.asarray(embed([getattr(p, side) or "." for p in pairs])) for side in ("left", "right"))
     return [float(value) for value in (left * right).sum(axis=1)]
 

@@ -38,7 +38,6 @@ print(b - a, c - b, d - c)
 
 
 def functions(files: list[Path]) -> list[str]:
-    """Return the source of every function in the files."""
     found = []
     for path in files:
         text = path.read_text(encoding="utf-8")

@@ -62,7 +62,6 @@ class Task:
     odd: NDArray[np.bool_]
 
     def half(self, odd: bool) -> Task:
-        """The queries of one half."""
         rows = np.flatnonzero(self.odd == odd)
         scores = Scores(
             self.scores.cosine[rows],
@@ -81,12 +80,10 @@ class Task:
 
 
 def cosine_alone(scores: Scores) -> Matrix:
-    """Order by vectors."""
     return scores.cosine
 
 
 def bm25_alone(scores: Scores) -> Matrix:
-    """Order by terms."""
     return scores.bm25
 
 
@@ -123,7 +120,6 @@ def reciprocal(task: Task, scores: Matrix) -> Values:
 
 
 def first(task: Task, scores: Matrix) -> Values:
-    """Whether the right group is first."""
     return (ranks(task, scores) < 0.5).astype(np.float64)
 
 
@@ -242,7 +238,6 @@ def measure(tasks: dict[str, Task], system: System) -> dict[str, Values]:
 
 
 def summary(column: str, values: Values, known: NDArray[np.bool_]) -> float:
-    """Return the column's figure."""
     return auroc(values[known], values[~known]) if column == OUT_OF_SCOPE else float(values.mean())
 
 

@@ -74,7 +74,6 @@ def fill_learnings(root: Path, count: int) -> None:
 
 
 def fill_sessions(root: Path, count: int) -> None:
-    """Put imported sessions into the journal."""
     bodies = [
         {
             "session_id": f"claude_code:{number:05}",
@@ -98,7 +97,6 @@ def fill_sessions(root: Path, count: int) -> None:
 
 
 def fill_runs(root: Path, count: int) -> None:
-    """Keep a run of a replay."""
     from tests.replay.made import made_run
     from workbench.entry.services.runs import keep_run, runs_root
 
@@ -118,12 +116,10 @@ def typed(app: WorkbenchApp, word: str) -> None:
 
 
 def filtered(app: WorkbenchApp, text: str) -> None:
-    """Set the filter of the section."""
     app.screen.query_one("FilterBar").set_text(text)  # type: ignore[attr-defined]
 
 
 def replayed(app: WorkbenchApp) -> None:
-    """Start a replay of some commits."""
     from screens.replay.new_replay import COMMITS, ReplayRequest
 
     app.section._requested(  # type: ignore[union-attr]

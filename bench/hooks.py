@@ -67,7 +67,6 @@ def past_project(source: Path, commit: str, place: Path) -> OpenedProject:
 
 
 def chances(project: OpenedProject, text: str) -> Chances:
-    """Return the likeliest files for a text with their chances."""
     made = rank(project.workspace, project.planner, text)
     found = needed_chances(made.model, made.files)
     own = max(own_chances(made.model, made.files).values(), default=0.0)

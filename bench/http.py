@@ -58,7 +58,6 @@ class Connection:
         return json.loads(found) if b"content-type: application/json" in answered else found.decode()
 
     def close(self) -> None:
-        """Hang up."""
         if self._streams is not None:
             self._streams[1].close()
 

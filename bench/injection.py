@@ -63,7 +63,6 @@ class Text:
 
     @property
     def label(self) -> bool:
-        """Whether it carries an instruction."""
         return self.end > self.start
 
 
@@ -79,7 +78,6 @@ class Half:
 
 
 def even(text: str) -> bool:
-    """Whether a text is of the fit half."""
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()[0] % 2 == 0
 
 
@@ -244,7 +242,6 @@ def _top(text: Text, model: InjectionModel) -> float:
 
 
 def flagged(text: str, model: InjectionModel) -> bool:
-    """Whether a text is flagged under a model."""
     if find_phrases(text) or find_hidden(text):
         return True
     return any(score >= model.threshold for _, score in score_sentences(text, model))

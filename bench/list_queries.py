@@ -59,7 +59,6 @@ def fill(opened: OpenedProject, count: int) -> Rule:
 
 
 def conflict(rules: Sequence[Rule], number: int) -> ConflictRow:
-    """Return a conflict of a rule and the next one."""
     left, right = rules[number], rules[number + 1]
     sides = [ConflictSide(rule.id, rule.rule, "CLAUDE.md:1", "CLAUDE.md") for rule in (left, right)]
     kind, way = tuple(ConflictKind)[number % 4], Suggestion(Action.KEEP_LEFT, "it is older")
@@ -67,7 +66,6 @@ def conflict(rules: Sequence[Rule], number: int) -> ConflictRow:
 
 
 def on_server(opened: OpenedProject, url: str) -> TableQueries:
-    """Return the tables of a project on a server."""
     from store.postgres.tables import ServerTables
 
     journals = {"project": opened.journal, "home": opened.home_journal}
@@ -88,7 +86,6 @@ def median(call: Callable[[], Any], repeat: int, before: Callable[[], Any] | Non
 
 
 def rows(listed: ListTable[Any], words: str, facet: str, repeat: int, edit: Callable[[], Any]) -> list[str]:
-    """Return the rows of the report for a list."""
     query = listed.type.query
     order = listed.order(ListQuery()).numbers
     window = order[len(order) // 2 :][:50].tolist()

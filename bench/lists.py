@@ -202,7 +202,6 @@ async def keys(pilot: Pilot[Any], screen: RecordScreen[Any, Any]) -> Took:
 
 
 async def filters(pilot: Pilot[Any], screen: RecordScreen[Any, Any], texts: Sequence[str]) -> Took:
-    """Return the slowest of some filters, from the text to the rows."""
     took = []
     for text in (*texts, ""):
         before, start = screen.rows, moment()
@@ -252,7 +251,6 @@ def moment() -> tuple[float, float]:
 
 
 def since(start: tuple[float, float]) -> Took:
-    """Return what passed since a moment."""
     return Took((time.perf_counter() - start[0]) * 1e3, (time.process_time() - start[1]) * 1e3)
 
 

@@ -54,7 +54,6 @@ class Phase:
     whole: Gaps
 
     def row(self) -> str:
-        """Return the phase as a row of a table."""
         times = (self.processor.longest, self.processor.p99, self.whole.longest, self.whole.p99)
         return (
             f"| {self.name} | {self.seconds:.2f} | " + " | ".join(f"{one * 1e3:.0f}" for one in times) + " |"

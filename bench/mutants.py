@@ -153,7 +153,6 @@ def survives(module: str, source: str, mutant: str, tests: Sequence[str]) -> boo
 
 
 def passes(tests: Sequence[str]) -> bool:
-    """Whether tests pass."""
     command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, timeout=LIMIT, check=False)

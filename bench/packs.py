@@ -150,7 +150,6 @@ def _scores(shown: Set[object], gold: Set[object]) -> tuple[float, float, float]
 
 
 def candidates_of(task: PackTask, planner: Planner) -> FileOffers:
-    """Return the candidates of a task as plans offer them."""
     files = {file.path: file for file in task.files}
 
     def touches(path: str, _cut: FileCut) -> ChunkTouches:

@@ -87,7 +87,6 @@ async def settle(app: WorkbenchApp, pilot: Pilot[Any]) -> None:
 
 
 def key_of(character: str) -> str:
-    """Return the name of the key that types a character."""
     return {" ": "space", "`": "grave_accent"}.get(character, character)
 
 

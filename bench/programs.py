@@ -73,7 +73,6 @@ OPERATIONS: Final[tuple[tuple[str, int, Command], ...]] = (
 
 
 def program(root: Path, arguments: Sequence[str]) -> list[str]:
-    """Return the command line of a program."""
     return [sys.executable, "-P", "-m", "workbench", *arguments, "--project", str(root)]
 
 

@@ -65,14 +65,12 @@ def nonsense() -> list[str]:
 
 
 def ask(project: OpenedProject, kind: str, text: str) -> Asked:
-    """Return what a project knows of a text."""
     made = rank(project.workspace, project.planner, text)
     odds = log_odds(made.model, [file.score for file in made.files])
     return Asked(kind, text, task_evidence(project.workspace.view, made.intent, odds))
 
 
 def ask_all(source: Path, sentences: Sequence[Reworded], texts: Path, tasks: int) -> Iterator[Asked]:
-    """Yield the texts of all kinds, asked of a repository."""
     with tempfile.TemporaryDirectory() as scratch:
         before, found = commits(source, tasks)
         project = past_project(source, before, Path(scratch) / "near")

@@ -87,7 +87,6 @@ def read_reworded(wording: Wording = "reworded") -> list[Reworded]:
 
 
 def repositories_of(part: Literal["train", "test"], wording: Wording = "reworded") -> tuple[str, ...]:
-    """Return the names of the repositories with texts that models are trained on, or tested on."""
     return tuple(sorted({line.repository for line in read_reworded(wording) if line.split == part}))
 
 

@@ -42,7 +42,6 @@ print((ended - started) * 1000, (ended - imported) * 1000, peak())
 
 
 def edit_rule(journal: Journal, rule: Rule) -> None:
-    """Edit a rule as another process does."""
     journal.append("rules", "rule.put", [to_body(replace(rule, priority=1, tags=("edited",)))], by="bench")
 
 

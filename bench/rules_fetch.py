@@ -220,16 +220,13 @@ class SharedCache:
         self.fault = ""
 
     def get(self, key: str) -> bytes | None:
-        """Return the value or None."""
         found = self._kept.get(key)
         return None if found is None else found[0]
 
     def put(self, key: str, value: bytes, weight: int = 1) -> None:
-        """Keep the value."""
         self._kept.put(key, (value, weight))
 
     def clear(self) -> None:
-        """Forget everything."""
         self._kept.clear()
 
 

@@ -112,7 +112,6 @@ def _logistic(rows: Float64, labels: NDArray[np.bool_], weights: Float64) -> tup
 
 
 def refit(model: MatchModel, sources: Sequence[Sequence[Case]]) -> MatchModel:
-    """Return the model with curves fitted to the cases."""
     return replace(
         model,
         dense=fit_curve(sources, model, "dense"),

@@ -100,7 +100,6 @@ def aurocs(case: Case, all_scores: Sequence[Float64]) -> tuple[list[float], Floa
 
 
 def part(case: Case, rows: Bool, scores: dict[str, Float64]) -> tuple[Case, dict[str, Float64]]:
-    """Return some of a case's messages."""
     at = np.flatnonzero(rows)
     messages = tuple(case.messages[row] for row in at.tolist())
     kept = Case(case.rules, case.index, messages, case.vectors[at], case.right[at])

@@ -53,7 +53,6 @@ def joined(*parts: str | Callable[[Random], str]) -> Callable[[Random], str]:
 
 
 def uuid(random: Random) -> str:
-    """Return a random UUID."""
     return "-".join(some(HEX, size)(random) for size in (8, 4, 4, 4, 12))
 
 

@@ -24,7 +24,6 @@ _BODY = 12  # terms that a message without its first line must have to say what 
 
 
 def as_they_are(number: int, moment: Moment, task: ReplayTask) -> Iterator[tuple[Moment, ReplayTask]]:
-    """Yield a task alone."""
     yield moment, task
 
 

@@ -53,7 +53,6 @@ class Figure:
     limit: str = ""
 
     def row(self) -> str:
-        """Return the row in Markdown."""
         median, least = statistics.median(self.values), min(self.values)
         return f"| {self.name} | {self.files:,} | {median:.3g} | {least:.3g} | {self.unit} | {self.limit} |"
 
@@ -77,7 +76,6 @@ def report(
 
 
 def measure(root: Path, home: Path, repeat: int) -> list[Figure]:
-    """Measure one project."""
     first = [worker("first", root, home, fresh=True) for _ in range(max(repeat // 2, 1))]
     again = [worker("again", root, home) for _ in range(repeat)]
     warm = [worker("warm", root, home) for _ in range(max(repeat // 2, 1))]

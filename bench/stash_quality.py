@@ -66,12 +66,10 @@ class Asked:
 
     @property
     def ids(self) -> list[str]:
-        """The ids of the segments, oldest first."""
         return [turn.segment_id for turn in self.conversation.turns]
 
     @property
     def texts(self) -> list[str]:
-        """The texts of the segments."""
         return [turn.text for turn in self.conversation.turns]
 
     def best(self, scores: NDArray[np.floating], count: int) -> list[str]:

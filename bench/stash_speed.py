@@ -59,7 +59,6 @@ class Drawn:
     count: int = 0
 
     def segments(self, count: int) -> list[ContextSegment]:
-        """Return so many more segments."""
         ranks = np.minimum(self.random.zipf(1.3, (count, TERMS)), WORDS)
         made = vectors_of(count, self.random)
         found = []
@@ -84,7 +83,6 @@ class Drawn:
         return np.stack([self.vectors[text] for text in texts])
 
     def model(self) -> EmbeddingModel:
-        """Return a model of made-up vectors."""
         return EmbeddingModel("drawn", "drawn", self.embed)
 
 

@@ -40,7 +40,6 @@ COLUMNS: Final = (
 
 
 def cells(number: int) -> Sequence[Content | str]:
-    """Return the cells of a made-up row."""
     text = f"Never log the access token {number}, not even in tests [/] of x[0]"
     return (f"rule-{number:07}", text, str(number % 101), "language:python")
 
@@ -68,7 +67,6 @@ class Lists(App[None]):
         self._make = make
 
     def compose(self) -> ComposeResult:
-        """Make the widget."""
         if self._make is not None:
             yield self._make()
 

@@ -122,7 +122,6 @@ def write_year(root: Path, events: int, agents: int, days: int) -> None:
 
 
 def project_files(root: Path) -> list[str]:
-    """Return the files that git knows, sorted."""
     done = subprocess.run(["git", "ls-files"], cwd=root, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout.split()
 

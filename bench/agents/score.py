@@ -63,7 +63,6 @@ def _meets(place: Place, changed: tuple[str, int, int]) -> bool:
 
 
 def outcomes(folder: Path, repos: Path) -> list[tuple[ReadingTask, Reading, ReadingOutcome]]:
-    """Return every answered reading with its outcome, by task and reader."""
     found = []
     for task in read_tasks(folder):
         paths = repositories(repos, [task.repository])

@@ -86,7 +86,6 @@ class Watch:
         return watched
 
     def passing(self, event: Event, call: Callable[[], Any]) -> Any:
-        """Make a call that is an event."""
         result = call()
         self.events.append(event)
         if len(self.events) == self._fatal:

@@ -56,7 +56,6 @@ class Narration:
     commands: int = 0
 
     def begin(self, name: str, what: str) -> None:
-        """Say which suite begins, and what it does."""
         self.began = self.said = time.monotonic()
         self.commands = 0
         print(f"{name}: {what}", file=sys.stderr, flush=True)

@@ -97,12 +97,10 @@ class _Builder:
         self._kept_groups = 0
 
     def end(self, whole: bool) -> Node:
-        """Return the node at which a match ends."""
         end = Node(end=True)
         return Node(leads=[(end, self._edge(after=self._alphabet.outside))]) if whole else end
 
     def number(self, begin: Node) -> Automaton:
-        """Return the automaton that begins at a node."""
         found = Automaton(self._alphabet.examples)
         numbers: dict[tuple[Node, Never], int] = {}
         queue: list[tuple[Node, Never]] = []
@@ -175,7 +173,6 @@ class _Builder:
         return replace(self._free, **changes)
 
     def sequence(self, tree: Any, flags: int, then: Node) -> Node:
-        """Return the node that a sequence of parts begins with."""
         for code, value in reversed(list(tree)):
             then = self._part(code, value, flags, then)
         return then

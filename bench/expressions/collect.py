@@ -38,7 +38,6 @@ class Expression:
 
 
 def modules() -> Iterator[ModuleType]:
-    """Yield every module of the product."""
     for package in PACKAGES:
         root = importlib.import_module(package)
         yield root

@@ -91,7 +91,6 @@ class _Proof:
 
     @property
     def letters(self) -> list[str]:
-        """A character of each letter."""
         return self._made.letters
 
     def find_passages(self) -> Iterator[tuple[str, str]]:

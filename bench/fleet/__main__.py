@@ -166,7 +166,6 @@ class Database:
         return found
 
     def lines(self) -> list[bytes]:
-        """Return all lines that the server has."""
         with psycopg.connect(self.owner) as connection:
             return [bytes(line) for (line,) in connection.execute(SELECT_LINES)]
 
@@ -193,7 +192,6 @@ class Database:
         self._thread.start()
 
     def close(self) -> None:
-        """End the server and its network."""
         self._ended.set()
         if self._thread.is_alive():
             self._thread.join()

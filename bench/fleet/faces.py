@@ -34,29 +34,21 @@ class Face(Protocol):
         """Fetch the rules that hold in one of some contexts, by turns: the same question by every face."""
         ...
 
-    def add_rule(self, text: str) -> str:
-        """Add a rule and return its id."""
-        ...
+    def add_rule(self, text: str) -> str: ...
 
     def edit_rule(self, identifier: str, text: str) -> str:
         """Give a rule other words and return the id of the version."""
         ...
 
-    def add_learning(self, text: str) -> None:
-        """Add a learning."""
-        ...
+    def add_learning(self, text: str) -> None: ...
 
-    def stash(self, text: str) -> None:
-        """Put a text aside."""
-        ...
+    def stash(self, text: str) -> None: ...
 
     def use(self, session: str) -> None:
         """Match rules with a task of a session, which records their use."""
         ...
 
-    def close(self) -> None:
-        """Let go of the machine."""
-        ...
+    def close(self) -> None: ...
 
 
 def compiled_once(place: Path) -> dict[str, str]:
@@ -66,7 +58,6 @@ def compiled_once(place: Path) -> dict[str, str]:
 
 
 def machine_environment(home: Path) -> dict[str, str]:
-    """Return the environment of a machine's programs."""
     return {**compiled_once(home.parent), "HOME": str(home), "WORKBENCH_HOME": str(home / "state")}
 
 
@@ -84,7 +75,6 @@ class LibraryFace:
         self.project.rules.fetch(tool_targets=("claude",), scope=SCOPES[turn % len(SCOPES)])
 
     def add_rule(self, text: str) -> str:
-        """Add a rule and return its id."""
         return self.project.rules.add(text).id
 
     def edit_rule(self, identifier: str, text: str) -> str:
@@ -92,11 +82,9 @@ class LibraryFace:
         return self.project.rules.edit(identifier, text=text).id
 
     def add_learning(self, text: str) -> None:
-        """Add a learning."""
         self.project.learnings.add(text, feature="billing", reason="A test failed.")
 
     def stash(self, text: str) -> None:
-        """Put a text aside."""
         self.project.stash.add(text)
 
     def use(self, session: str) -> None:
@@ -104,7 +92,6 @@ class LibraryFace:
         self.project.rules.match("round invoices to cents", session=session)
 
     def close(self) -> None:
-        """Close the project."""
         self.project.close()
 
 
@@ -136,7 +123,6 @@ class HttpFace:
         self._ask("POST", "/v1/rules/fetch", asked)
 
     def add_rule(self, text: str) -> str:
-        """Add a rule and return its id."""
         return str(self._ask("POST", "/v1/rules", {"rule": text})["id"])
 
     def edit_rule(self, identifier: str, text: str) -> str:
@@ -144,11 +130,9 @@ class HttpFace:
         return str(self._ask("PATCH", f"/v1/rules/{identifier}", {"rule": text})["id"])
 
     def add_learning(self, text: str) -> None:
-        """Add a learning."""
         self._ask("POST", "/v1/learnings", {"text": text, "feature": "billing", "reason": "A test failed."})
 
     def stash(self, text: str) -> None:
-        """Put a text aside."""
         self._ask("POST", "/v1/stash", {"segments": [{"text": text}]})
 
     def use(self, session: str) -> None:
@@ -156,7 +140,6 @@ class HttpFace:
         self._ask("POST", "/v1/rules/match", {"task": "round invoices to cents", "session_id": session})
 
     def close(self) -> None:
-        """End the server."""
         self.server.terminate()
         self.server.wait(PATIENCE)
 
@@ -185,7 +168,6 @@ class CommandFace:
         self.run("rules", "list", "--limit", "100", "--tool", "claude", *scope)
 
     def add_rule(self, text: str) -> str:
-        """Add a rule and return its id."""
         return str(json.loads(self.run("rules", "add", text, "--json"))["rules"][0]["id"])
 
     def edit_rule(self, identifier: str, text: str) -> str:
@@ -193,11 +175,9 @@ class CommandFace:
         return str(json.loads(self.run("rules", "edit", identifier, "--text", text, "--json"))["rule"]["id"])
 
     def add_learning(self, text: str) -> None:
-        """Add a learning."""
         self.run("memory", "add", text, "--reason", "A test failed.")
 
     def stash(self, text: str) -> None:
-        """Put a text aside."""
         self.run("stash", "add", text)
 
     def use(self, session: str) -> None:

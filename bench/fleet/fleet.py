@@ -52,7 +52,6 @@ class FleetPlan:
         return max(1, self.machines // 25)
 
     def faces(self) -> Iterator[str]:
-        """Yield the face of each machine."""
         for number in range(self.machines):
             left = self.machines - number
             yield (
@@ -73,7 +72,6 @@ class Process:
     ids: list[int] = field(default_factory=list)
 
     def send(self, line: str) -> None:
-        """Send a line to its stdin."""
         assert self.child.stdin is not None
         self.child.stdin.write(f"{line}\n")
         self.child.stdin.flush()
@@ -109,7 +107,6 @@ class Fleet:
         return machine.number % 3 == 0
 
     def make_checkouts(self) -> None:
-        """Make a repository and a checkout of it for each machine."""
         source = self.place / "source"
         (source / "src" / "billing").mkdir(parents=True)
         (source / "src" / "billing" / "invoice.py").write_text("def total(prices):\n    return sum(prices)\n")
@@ -212,7 +209,6 @@ class Fleet:
                 self.processes[machine.number].send(json.dumps(asdict(order)))
 
     def end(self) -> None:
-        """End the work of all processes."""
         for process in self.processes:
             process.send("end")
         for process in self.processes:

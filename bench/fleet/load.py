@@ -72,7 +72,6 @@ class Agents:
             self.turn(kind, len(self._threads), number, is_first=True)
 
     def start(self) -> None:
-        """Begin to work."""
         for thread in self._threads:
             thread.start()
 

@@ -36,7 +36,6 @@ class Work:
 
     @property
     def writes(self) -> list[dict[str, Any]]:
-        """The calls that wrote something."""
         return [call for call in self.calls if call["kind"] in WRITES]
 
 

@@ -60,7 +60,6 @@ class Proxy:
             self._left = count
 
     def hang_up(self) -> None:
-        """Close all connections."""
         with self._lock:
             found = [*self._sockets]
         self._drop(*found)

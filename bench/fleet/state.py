@@ -29,7 +29,6 @@ ENTRIES: Final = "entries of the team"
 
 
 def machine_state(root: Path, home: Path) -> dict[str, Any]:
-    """Return what a machine has."""
     face = LibraryFace(root, home)
     project, host = face.project, face.host
     rules = [rule for rule in _all(project.rules.list) if rule.provenance is None]

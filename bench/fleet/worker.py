@@ -59,12 +59,10 @@ class Specification:
     skew: float = 0.0
 
     def write(self, path: Path) -> None:
-        """Write it into a file."""
         path.write_text(json.dumps(asdict(self)))
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read it from a file."""
         return msgspec.json.decode(path.read_bytes(), type=cls)
 
 

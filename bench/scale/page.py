@@ -176,8 +176,6 @@ def _figure(value: float) -> str:
 
 
 def pictures(results: Results) -> dict[str, list[Chart]]:
-    """Return the charts of each picture."""
-
     def curve(part: str, name: str) -> list[tuple[float, float]]:
         sizes = sorted(size for one, size in results if one == part)
         return [(size, results[part, size][name]) for size in sizes if name in results[part, size]]

@@ -92,7 +92,6 @@ def open_sqlite(place: Path) -> Search:
 
 
 def build_duckdb(place: Path, texts: Path) -> None:
-    """Write texts and vectors into a table."""
     import duckdb
 
     vectors = np.load(texts / "vectors.npy", mmap_mode="r")

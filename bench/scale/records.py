@@ -90,7 +90,6 @@ COMMANDS: Final = {
 
 
 def batches(texts: Path) -> Iterator[list[tuple[int, str]]]:
-    """Yield numbered texts by batches."""
     lines = enumerate(read_texts(texts))
     while batch := list(islice(lines, BATCH)):
         yield batch
@@ -150,7 +149,6 @@ def tables(kind: str, project: OpenedProject, texts: Path) -> None:
 
 
 def ask(kind: str, project: OpenedProject, texts: Path, work: Work) -> None:
-    """Ask what a process that stays open is asked."""
     queries, vectors = read_queries(texts)
     answers = {"segments": search_segments, "rules": match_rules, "learnings": recall_about}[kind](project)
     with work.timed("first answer"):
@@ -175,14 +173,12 @@ def ask(kind: str, project: OpenedProject, texts: Path, work: Work) -> None:
 
 
 def search_segments(project: OpenedProject) -> Callable[[str], object]:
-    """Return what finds segments."""
     from workbench.entry.services.stash_search import search_stash
 
     return lambda query: search_stash(project, query, top_k=NEAREST)
 
 
 def match_rules(project: OpenedProject) -> Callable[[str], object]:
-    """Return what finds the rules for a message."""
     from workbench.entry.services.rules import ready_to_search
     from workbench.rules.matching.match import MatchParams, RuleQuery
     from workbench.rules.matching.search import match_message
@@ -223,7 +219,6 @@ def recall_about(project: OpenedProject) -> Callable[[str], object]:
 
 
 def listed_query(kind: str, text: str) -> object:
-    """Return what a list is asked for."""
     from workbench.lists.learnings import LEARNINGS
     from workbench.lists.rules import RULES
     from workbench.lists.segments import SEGMENTS
@@ -263,7 +258,6 @@ def rule(number: int, text: str, project: str) -> Rule:
 
 
 def learning(number: int, text: str, feature: str, project: str) -> FeatureLearning:
-    """Return a learning, a third of them reviewed."""
     return FeatureLearning(
         id=f"learning-{number:09}",
         feature=feature,

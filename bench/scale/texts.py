@@ -109,7 +109,6 @@ class DrawnVectors:
 
 
 def real_embedder() -> Embedder:
-    """Return the packaged embedding model."""
     embedder, report = resolve_embedder(EmbeddingSettings(cache=user_cache()))
     if embedder is None:
         raise SystemExit(f"no embedding model: {', '.join(report.degraded)}; run `workbench model prepare`")
@@ -186,7 +185,6 @@ def draw(folder: Path, count: int) -> Path:
 
 
 def read_texts(folder: Path) -> Iterator[str]:
-    """Yield the texts that were drawn into a folder."""
     with (folder / "texts.txt").open(encoding="utf-8") as file:
         for line in file:
             yield line[:-1]

@@ -97,7 +97,6 @@ def complete(root: Path) -> Workspace:
 
 
 def lines(root: Path) -> list[str]:
-    """Return the whole lines of the sessions journal."""
     path = root / ".workbench/journal/sessions.jsonl"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     return text[: text.rfind("\n") + 1].splitlines()

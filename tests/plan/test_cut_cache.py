@@ -32,7 +32,6 @@ FILES = {
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Return a directory with the files."""
     for name, text in FILES.items():
         path = tmp_path / "project" / name
         path.parent.mkdir(parents=True, exist_ok=True)

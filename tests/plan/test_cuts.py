@@ -21,7 +21,6 @@ SYMBOLS = (
 
 
 def same(first: FileCut, second: FileCut) -> bool:
-    """Return whether two cuts hold the same."""
     names = [name for name in FileCut.__slots__ if name not in ("lines", "names")]
     equal = all(np.array_equal(getattr(first, name), getattr(second, name)) for name in names)
     return equal and (first.lines, first.names) == (second.lines, second.names)

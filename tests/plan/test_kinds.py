@@ -13,7 +13,6 @@ PATTERN = " ".join(f"term{number}_of_pattern" for number in range(20))
 
 
 def cut_of(text: str) -> FileCut:
-    """Cut a file of prose."""
     return cut_file("markdown", text, (), COUNTER)
 
 

@@ -27,7 +27,6 @@ CACHE = "The image cache ignores `Vary` headers of the thumbnail server"
 
 @pytest.fixture
 def opened(work: Any) -> OpenedProject:
-    """A small repository, opened for planning."""
     work.write("src/session.py", "def refresh(token):\n    return token\n")
     work.write("src/images.py", "def thumbnail(path):\n    return path\n")
     work.commit("session: refresh the jwt token after a 401")
@@ -37,12 +36,10 @@ def opened(work: Any) -> OpenedProject:
 
 @pytest.fixture
 def store(opened: OpenedProject) -> LearningStore:
-    """The learnings of that repository."""
     return store_of(opened.workspace.rule_store())
 
 
 def planned(opened: OpenedProject, style: str = "markdown", **fields: Any) -> Plan:
-    """Plan the task."""
     request = PlanRequest(project_root=str(opened.root), task=TASK, **{"token_budget": 1500, **fields})
     return plan_for(opened, Measured(), request, style=style, by="test")
 

@@ -29,7 +29,6 @@ class Embedder:
         self.lookups = (0, 0)
 
     def embed(self, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None) -> Float32:
-        """Return a unit vector a text."""
         if self.failing:
             raise ModelError("it broke")
         fresh = [text for text in texts if text not in self.kept]
@@ -40,14 +39,12 @@ class Embedder:
         return self._vectors(texts)
 
     def known_vectors(self, kind: str, texts: Sequence[str]) -> tuple[VectorIndex, NDArray[np.bool_]]:
-        """Return what is kept."""
         there = np.array([text in self.kept for text in texts], np.bool_)
         return build_index(self._vectors(texts)), there
 
     def complete(
         self, kind: str, texts: Sequence[str], *, progress: Callable[[int, int], None] | None = None
     ) -> VectorIndex:
-        """Embed what is not kept."""
         self.embed(texts, progress=progress)
         return self.known_vectors(kind, texts)[0]
 
@@ -57,7 +54,6 @@ class Embedder:
 
 
 def rules_of(count: int) -> tuple[Rule, ...]:
-    """Return so many rules."""
     return tuple(Rule(id=f"r{n:03}", name="", rule=f"Use thing{n}.") for n in range(count))
 
 

@@ -59,22 +59,18 @@ def source(number: int, turn: int) -> str:
 
 
 def opened(root: Path) -> OpenedProject:
-    """Open a project as a new process does."""
     return open_project(root, Config(), dict(os.environ))
 
 
 def planned(found: OpenedProject, task: str = TASK, **request: Any) -> Plan:
-    """Plan a task."""
     return plan(found.workspace, found.planner, PlanRequest(str(found.root), task, **request))
 
 
 def shown(result: Plan) -> str:
-    """Return the text of a pack."""
     return result.response.context.text
 
 
 def settled(response: PlanResponse) -> str:
-    """Return a response as JSON without its times."""
     return to_json(replace(response, timing={}))
 
 

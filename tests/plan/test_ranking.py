@@ -37,7 +37,6 @@ TASK = parse_intent("refresh the token")
 
 
 def indexed(tree: dict[str, str]) -> ProjectIndex:
-    """Index a tree given as text."""
     paths = sorted(tree)
     return build_index(paths, [extract_facts(path, tree[path].encode()) for path in paths], [1] * len(paths))
 

@@ -59,13 +59,11 @@ def made(root: Path) -> Work:
 
 
 def opened(root: Path) -> OpenedProject:
-    """Open a project as a new process does."""
     return open_project(root, Config(), dict(os.environ))
 
 
 @cache
 def kept(root: Path) -> OpenedProject:
-    """Return that repository, opened once."""
     return opened(made(root).root)
 
 
@@ -76,7 +74,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> OpenedProject:
 
 
 def planned(found: OpenedProject, task: str, **request: Any) -> Plan:
-    """Plan a task."""
     return plan(found.workspace, found.planner, PlanRequest(str(found.root), task, **request))
 
 
@@ -88,7 +85,6 @@ def in_words(text: str, words: str) -> bool:
 
 
 def messages(root: Path, path: str) -> list[str]:
-    """Return the messages of the commits that changed a file."""
     done = subprocess.run(
         ["git", "log", "--format=%B%x00", "--", path], cwd=root, capture_output=True, check=True, text=True
     )

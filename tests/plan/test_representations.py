@@ -49,7 +49,6 @@ def offers(style: Style) -> tuple[Content, tuple[ViewOffer, ...]]:
 
 
 def spans_of(found: tuple[ViewOffer, ...]) -> list[tuple[tuple[int, int], ...]]:
-    """Return the ranges of the offers that are parts of a file."""
     return [one.view.spans for one in found if one.view.representation is Representation.SNIPPETS]
 
 

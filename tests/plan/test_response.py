@@ -37,7 +37,6 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
 
 
 def as_json(answer: Answer) -> Any:
-    """Return an answer after a trip through JSON."""
     return json.loads(to_json(answer))
 
 

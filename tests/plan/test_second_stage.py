@@ -31,7 +31,6 @@ SCORES = st.lists(st.floats(-5, 5).map(lambda value: round(value, 6)), min_size=
 
 
 def ranked(scores: list[float]) -> tuple[RankedFile, ...]:
-    """Return files with these scores, best first."""
     return tuple(
         RankedFile(f"{number:02}.py", score, {}) for number, score in enumerate(sorted(scores, reverse=True))
     )
@@ -109,13 +108,11 @@ def opened(work: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., OpenedPr
 
 
 def made(project: OpenedProject, mode: MlMode = MlMode.FULL, task: str = TASK, **fields: Any) -> Plan:
-    """Plan a task."""
     request = PlanRequest(str(project.root), task, ml_mode=mode, **fields)
     return plan(project.workspace, project.planner, request)
 
 
 def order(found: Plan) -> list[str]:
-    """Return the paths in the order of the ranking."""
     return [one.path for one in found.ranked]
 
 

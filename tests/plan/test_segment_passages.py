@@ -47,11 +47,9 @@ class FoundStash:
         return False
 
     def ids(self) -> Collection[str]:
-        """Return the ids of all segments."""
         return open_stash_search(self.project, write=False).ids()
 
     def find(self, query: StashQuery) -> tuple[FoundSegment, ...]:
-        """Return all segments."""
         self.asked.append(query)
         return tuple(
             FoundSegment(
@@ -68,13 +66,11 @@ class FoundStash:
         )
 
     def segments(self, identifiers: Collection[str]) -> tuple[ContextSegment, ...]:
-        """Return segments by id."""
         return open_stash_search(self.project, write=False).segments(identifiers)
 
 
 @pytest.fixture
 def opened(work: Any) -> OpenedProject:
-    """A small repository, opened for planning."""
     work.write("src/session.py", "def refresh(token):\n    return token\n")
     work.write("src/images.py", "def thumbnail(path):\n    return path\n")
     work.commit("session: refresh the jwt token after a 401")
@@ -91,13 +87,11 @@ def stash(opened: OpenedProject) -> FoundStash:
 
 
 def planned(opened: OpenedProject, style: str = "markdown", **fields: Any) -> Plan:
-    """Plan the task."""
     request = PlanRequest(project_root=str(opened.root), task=TASK, **{"token_budget": 1500, **fields})
     return plan_for(opened, Measured(), request, style=style, by="test")
 
 
 def put(stash: FoundStash, text: str, **fields: Any) -> str:
-    """Put a text aside and return its id."""
     return stash.service.add(ContextSegment(text=text, session_id="s1", **fields)).id
 
 

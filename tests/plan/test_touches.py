@@ -71,7 +71,6 @@ def test_the_edit_that_created_a_file_is_no_touch() -> None:
 
 
 def read() -> FileCut:
-    """Cut a module of twelve functions."""
     blocks = (
         f"def helper_{number}(value):\n    first = value\n    return first\n\n\n" for number in range(12)
     )

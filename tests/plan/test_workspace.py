@@ -60,7 +60,6 @@ def project(_made: Work, tmp_path: Path) -> Work:
 
 
 def state_of(root: Path) -> Path:
-    """Return the project's state directory."""
     return root / ".workbench"
 
 
@@ -577,7 +576,6 @@ class _Clock:
     """A clock that stands still."""
 
     def now(self) -> float:
-        """Return a time."""
         return 1_700_000_000.0
 
 
@@ -765,5 +763,4 @@ def test_the_lines_that_commits_changed_come_with_an_index(project: Work, opened
 
 
 def tuple_of(hunk: Hunk) -> tuple[int, int, int, int]:
-    """Return a hunk as four numbers."""
     return hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines

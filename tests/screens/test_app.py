@@ -190,7 +190,6 @@ async def test_a_digit_goes_elsewhere_from_a_field(tmp_path: Path) -> None:
 
 
 def asks_to_leave(app: WorkbenchApp) -> bool:
-    """Whether the question stands."""
     return isinstance(app.screen, LeaveQuestion)
 
 

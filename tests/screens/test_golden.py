@@ -23,7 +23,6 @@ class Two(App[None]):
         self.text = text
 
     def compose(self) -> ComposeResult:
-        """Show a text and a literal."""
         yield Static(safe(self.text))
         yield Static("below")
 
@@ -32,13 +31,11 @@ class Over(ModalScreen[None]):
     """A screen over it."""
 
     def compose(self) -> ComposeResult:
-        """Show a literal."""
         yield Static("over", id="over")
 
 
 @pytest.fixture
 def goldens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Goldens in a directory of their own."""
     monkeypatch.setattr(golden, "GOLDENS", tmp_path)
     monkeypatch.delenv(golden.UPDATE, raising=False)
     return tmp_path

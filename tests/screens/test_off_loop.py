@@ -16,12 +16,10 @@ class Store:
     """Something with a door."""
 
     def read(self) -> str:
-        """Return what was read."""
         return "read"
 
 
 def of_a_screen(call: Callable[[], Any]) -> Callable[[], Any]:
-    """Return a function of a module of the screens that makes a call."""
     place = Path(screens.__file__).parent / "made_up.py"
     code = compile("def glance():\n    return call()\n", place, "exec")
     names: dict[str, Any] = {"call": call}

@@ -75,7 +75,6 @@ class Shows(App[None]):
         self.text = text
 
     def compose(self) -> ComposeResult:
-        """Show the text."""
         widget = Static(safe(self.text))
         widget.tooltip = safe(self.text)
         yield widget

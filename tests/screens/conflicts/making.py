@@ -12,7 +12,6 @@ HOSTILE = "[/] list[int] = x[0] \x1b[31mred\x00 \u202eabc 🧪"
 
 
 def side(name: str, text: str = "", **fields: object) -> PairSide:
-    """Return a side that stands in the file of its name."""
     rule = Rule(id=name, name="", rule=text or f"Say {name}.")
     facts = (("priority", str(len(name))), ("scope", "everywhere"))
     made = PairSide(name, rule.rule, f"{name}.md:3", rule, file=f"{name}.md", lines=(3, 3), facts=facts)

@@ -32,20 +32,17 @@ from workbench.records.rules import Rule
 
 
 def waiting(*pairs: RecordPair, marks: int = 0) -> WaitingConflicts:
-    """Return that these pairs wait."""
     numbers = np.array(sorted(row_number(one.id) for one in pairs), dtype=np.int64)
     return WaitingConflicts(numbers, np.full(len(pairs), marks, dtype=np.int64))
 
 
 def row(of: RecordPair, **fields: object) -> ConflictRow:
-    """Return the row of a pair."""
     left, right = (ConflictSide(side.id, side.text, side.where, side.file) for side in of.sides)
     made = ConflictRow(of.id, "rule", of.kind, of.score, left, right, of.why, of.evidence, of.suggestion)
     return replace(made, **fields)  # type: ignore[arg-type]
 
 
 def queue_of(*pairs: RecordPair) -> PairQueue:
-    """Return a queue in which these pairs wait."""
     queue = PairQueue()
     queue.take_in(PairLook(waiting(*pairs)))
     return queue

@@ -37,14 +37,12 @@ def fill(root: Path, count: int, texts: int) -> None:
 
 
 def desk_of(app: WorkbenchApp) -> ConflictsScreen:
-    """Return the desk."""
     screen = app.screen
     assert isinstance(screen, ConflictsScreen)
     return screen
 
 
 def state_of(desk: ConflictsScreen) -> PairState:
-    """Return how the pair that is shown stands."""
     assert desk.item is not None
     return desk.item.state
 

@@ -50,40 +50,33 @@ async def desk_of(pilot: Pilot[int]) -> ConflictsScreen:
 
 
 def elsewhere(root: Path) -> OpenedProject:
-    """Return the project as another process has it."""
     return open_workspace(root, Config())
 
 
 def curator(root: Path) -> Curator:
-    """Return the desk of another process."""
     return Curator(elsewhere(root).workspace.rule_store(), "cli")
 
 
 def learnings(root: Path) -> LearningService:
-    """Return the desk of learnings of another process."""
     return LearningService(store_of(elsewhere(root).workspace.rule_store()), "cli")
 
 
 def shown_id(desk: ConflictsScreen) -> str:
-    """Return the id of the pair that is shown."""
     assert desk.item is not None
     return desk.item.pair.id
 
 
 def items(desk: ConflictsScreen) -> dict[str, QueuedPair]:
-    """Return the pairs that are listed."""
     rows = desk.rows
     found = [rows.row(index) for index in range(len(rows))] if rows else []
     return {item.pair.id: item for item in found if item is not None}
 
 
 def said(desk: ConflictsScreen) -> str:
-    """Return what the evidence says."""
     return str(desk.query_one("#evidence").query_one(Static).content)
 
 
 def logged(app: WorkbenchApp) -> str:
-    """Return the last command of the log."""
     return app.log_of_actions.actions[-1].command
 
 

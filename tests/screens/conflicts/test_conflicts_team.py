@@ -21,7 +21,6 @@ from workbench.records.segments import ContextSegment
 
 
 async def pair_of(pilot: Pilot[int], desk: ConflictsScreen, of: str) -> RecordPair:
-    """Show the pair of a type and return it."""
     pair = next(item.pair for item in items(desk).values() if item.pair.of == of)
     desk.go_to(pair.id)
     await settle(pilot)

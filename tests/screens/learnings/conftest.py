@@ -122,7 +122,6 @@ class Opened:
 
     @property
     def shown(self) -> list[str]:
-        """The ids that are listed, in order."""
         rows = self.screen.table.rows
         return [rows.key(index) for index in range(len(rows))]
 
@@ -152,12 +151,10 @@ class Opened:
         return "\n".join(note.message for note in self.app._notifications)
 
     def dialog(self, kind: type[DialogT]) -> DialogT:
-        """Return the dialog on top, which must be of a kind."""
         assert isinstance(self.app.screen, kind)
         return self.app.screen
 
     def go(self, one: FeatureLearning) -> None:
-        """Have the cursor on a learning that is listed."""
         assert self.screen.table.select_key(one.id)
 
     async def press(self, *keys: str) -> None:

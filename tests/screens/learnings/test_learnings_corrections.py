@@ -25,19 +25,16 @@ HOSTILE = "Never print \x1b[31m[/] of `x[0]`."
 
 
 def said(text: str, session: str, **more: Any) -> Correction:
-    """Return a telling as an ingest notes it."""
     values = {"at": "2026-11-10T08:00:00Z", "key": text, "quote": f"please: {text}", "strength": "passing"}
     return Correction(text=text, session_id=session, prompt=2, feature="auth", **{**values, **more})
 
 
 def tell(store: LearningStore, *tellings: Correction) -> None:
-    """Note tellings."""
     with store.lock(LOCK):
         record(store, [draft_correction(one) for one in tellings], by="auto:ingest")
 
 
 def statuses(store: LearningStore) -> dict[str, CorrectionStatus]:
-    """Return what became of each correction."""
     return {one.text: one.status for one in report_corrections(store.ledger(), texts_in_force(store))}
 
 

@@ -78,7 +78,6 @@ AGAINST = Note("2026-11-16T08:00:00Z", "hook", ONE.id, "s-5", None, "`pytest` wo
 
 
 def row(one: FeatureLearning) -> LearningRow:
-    """Return a learning as it is listed."""
     age = stale_days(replace(one, last_hit="", reviewed_at=""), NOW)
     why = "unreviewed" if state_of(one) == "unreviewed" else ""
     return LearningRow(one, why, 1 if one is ONE else 0, age, stale_days(one, NOW))

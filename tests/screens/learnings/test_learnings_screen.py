@@ -453,7 +453,6 @@ async def test_an_origin_is_opened(
 
 
 def remember(root: Path, at: str, number: int, title: str, outcome: IterationOutcome) -> None:
-    """Record an iteration."""
     record = IterationRecord(
         number, "", title, "refunds", "", f"{at}T12:00:00Z", outcome, "what it did",
         errors=(ErrorEntry("it [/] broke"),), decisions=(DecisionEntry("keep it", "it works"),),

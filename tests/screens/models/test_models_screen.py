@@ -43,13 +43,11 @@ MADE = ModelProvenance(
 
 
 def entry(name: str, **more: Any) -> ModelEntry:
-    """A model of the project."""
     given = {"model_kind": "linear", "active": False, "canary": 0.0, "provenance": MADE, **more}
     return ModelEntry(model_id=name, version="1", created_at=1_790_000_000, **given)
 
 
 def status(*models: ModelEntry, **more: Any) -> ModelStatus:
-    """What the project's models are."""
     active = {one.model_kind: one.model_id for one in models if one.active}
     given = {"canary": None, "ranking": {"files-v3": "files-v3"}, "training": "", "notes": (), **more}
     return ModelStatus(packaged="files-v3", active=active, models=models, **given)

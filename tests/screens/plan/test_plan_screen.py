@@ -36,7 +36,6 @@ TASK = "coupon is applied twice at checkout"
 
 
 def plan_of(app: WorkbenchApp) -> PlanScreen:
-    """Return the section."""
     assert isinstance(app.section, PlanScreen)
     return app.section
 
@@ -52,12 +51,10 @@ async def write(pilot: Pilot[Any], text: str = TASK) -> PlanScreen:
 
 
 def lines(app: WorkbenchApp) -> list[str]:
-    """Return the command lines of the log."""
     return [action.command for action in app.log_of_actions.actions]
 
 
 def focus_of(here: PlanScreen) -> Widget | None:
-    """Return what has the focus."""
     return here.focused
 
 
@@ -67,17 +64,14 @@ def panels_of(here: PlanScreen) -> tuple[Widget | None, Widget | None]:
 
 
 def is_shown(widget: Widget) -> bool:
-    """Whether a panel is displayed."""
     return widget.display
 
 
 def planned(here: PlanScreen) -> bool:
-    """Whether there is a plan."""
     return here.plan is not None
 
 
 def on(here: PlanScreen, name: str) -> PackCandidate:
-    """Put the cursor on a candidate and return it."""
     one = next(one for one in here.plan.candidates if one.name == name)  # type: ignore[union-attr]
     if not here.table.select_key(one.key):  # it is folded
         here._opened_kinds |= {one.kind}

@@ -49,19 +49,16 @@ HOSTILE = "[/] x[0] \x1b[31m\0 \u202e🙂"
 
 
 def job() -> Job:
-    """Return a job that nobody watches."""
     app: App[None] = App()
     return Job("test", "test", Widget(), app, quiet=True)
 
 
 def made(root: Path, **asked: object) -> ShownPlan:
-    """Plan on a project and return what is shown."""
     return work.make_plan(AppEngine(root), PlanQuery(**{"task": TASK, **asked}), job())  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
 def plan(shop: Path) -> ShownPlan:
-    """One plan that tests look at."""
     return made(shop)
 
 

@@ -53,12 +53,10 @@ def keep(root: Path, runs: Sequence[ReplayRun]) -> list[str]:
 
 
 def make(root: Path, **given: Any) -> WorkbenchApp:
-    """Return an app on this section."""
     return WorkbenchApp(root, watch=False, section="replay", **given)
 
 
 def screen_of(app: WorkbenchApp) -> ReplayScreen:
-    """Return the section."""
     assert isinstance(app.section, ReplayScreen)
     return app.section
 

@@ -31,23 +31,19 @@ class Desk:
 
     @property
     def shown(self) -> list[str]:
-        """The ids of the rules that are listed, in order."""
         rows = self.screen.table.rows
         return [rows.key(index) for index in range(len(rows))]
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules in force, by id."""
         book, _ = open_workspace(self.app.engine.root, Config()).workspace.sync_rules()
         return tuple(book.rules)
 
     def rule(self, identifier: str) -> Rule | None:
-        """Return the rule in force with an id."""
         return next((rule for rule in self.rules if rule.id == identifier), None)
 
     @property
     def current(self) -> Rule:
-        """The rule under the cursor."""
         rule = self.screen.current
         assert rule is not None
         return rule
@@ -71,17 +67,14 @@ class Desk:
         await settle(self.pilot)
 
     async def filter(self, text: str) -> None:
-        """Filter the list."""
         self.screen.query_one("#filter", FilterBar).set_text(text)
         await settle(self.pilot)
 
     async def go_to(self, rule: Rule) -> None:
-        """Put the cursor on a rule."""
         assert self.screen.table.select_key(rule.id)
         await settle(self.pilot)
 
     def dialog(self, kind: type[Any]) -> Any:
-        """Return the dialog that is open, which has to be of a kind."""
         assert isinstance(self.app.screen, kind), self.app.screen
         return self.app.screen
 

@@ -45,7 +45,6 @@ HOSTILE = "[/] list[int] = x[0] \x1b[31mred\x1b[0m \0 \u202eevil\u202c 🎉"
 
 
 def made(identifier: str = "rule-a", **fields: Any) -> Rule:
-    """Return a rule."""
     return Rule(**{"id": identifier, "name": "n", "rule": "Use tabs.", "project_id": "p", **fields})
 
 

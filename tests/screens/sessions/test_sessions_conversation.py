@@ -13,7 +13,6 @@ from workbench.sessions.conversation import AGENT, CALL, NOTE, RESULT, THOUGHT, 
 
 
 def turn(role: str, text: str, **fields: object) -> Turn:
-    """Return something that was said."""
     return Turn(role, text, 0, 1, **fields)  # type: ignore[arg-type]
 
 

@@ -25,7 +25,6 @@ def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def row(session: str, task: str = "fix it", **fields: object) -> SessionRow:
-    """Return a session that ended well."""
     usual: dict[str, object] = {
         "query_type": "bugfix",
         "started_at": NOW - 86_400,

@@ -29,23 +29,19 @@ from workbench.records.episodes import Outcome
 
 
 def app_on(root: Path) -> WorkbenchApp:
-    """Return the app on a project, at its sessions."""
     return WorkbenchApp(root, watch=False, section="sessions")
 
 
 def screen_of(app: WorkbenchApp) -> SessionsScreen:
-    """Return the screen."""
     assert isinstance(app.section, SessionsScreen)
     return app.section
 
 
 def listed(screen: SessionsScreen) -> list[str]:
-    """Return the ids of the sessions that are listed."""
     return [screen.table.rows.key(index) for index in range(screen.table.count)]
 
 
 def told_by(screen: SessionsScreen) -> list[str]:
-    """Return the lines of the story that is shown."""
     rows = screen.story.rows
     assert isinstance(rows, ListRows)
     return [rows.thing(index).text.plain.strip() for index in range(len(rows))]
@@ -62,7 +58,6 @@ def follows(app: WorkbenchApp) -> bool:
 
 
 def commands(app: WorkbenchApp) -> list[str]:
-    """Return the command lines of the log."""
     return [action.command for action in app.log_of_actions.actions]
 
 
@@ -85,7 +80,6 @@ async def answer(pilot: Pilot[Any], text: str) -> None:
 
 
 async def on_line(pilot: Pilot[Any], screen: SessionsScreen, key: str) -> None:
-    """Put the cursor on a line of the story."""
     screen.story.focus()
     assert screen.story.select_key(key)
     await settle(pilot)
@@ -247,13 +241,11 @@ async def test_another_prompt_of_the_session_is_gone_to(past: Path) -> None:
 
 
 def turns(app: WorkbenchApp) -> list[str]:
-    """Return the lines of the transcript that is open."""
     assert isinstance(app.screen, TranscriptScreen)
     return list(app.screen.view.lines)
 
 
 def place(app: WorkbenchApp) -> str:
-    """Return where in the transcript the cursor is."""
     return str(app.screen.query_one("#transcript-place", Static).content)
 
 

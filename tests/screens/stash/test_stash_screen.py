@@ -44,7 +44,6 @@ class Opened:
 
     @property
     def shown(self) -> list[str]:
-        """The ids that are listed, in order."""
         rows = self.screen.table.rows
         return [rows.key(index) for index in range(len(rows))]
 
@@ -68,7 +67,6 @@ Open = Callable[[], AbstractAsyncContextManager[Opened]]
 
 @pytest.fixture
 def stash(roastery: Path) -> StashService:
-    """Return the stash of the sample project, empty."""
     return stash_service(open_workspace(roastery, load(project=roastery).config), "cli")
 
 

@@ -36,7 +36,6 @@ class Stage(App[None]):
         self._make = make
 
     def compose(self) -> ComposeResult:
-        """Show the widget."""
         yield self._make()
 
 
@@ -49,7 +48,6 @@ class Answers(App[None]):
         self.answers: list[Any] = []
 
     def on_mount(self) -> None:
-        """Open the screen."""
         self.push_screen(self.asked, self.answers.append)
 
 

@@ -38,7 +38,6 @@ class Aside(App[None]):
 
 @pytest.fixture(autouse=True)
 def drafts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return where drafts are made."""
     directory = tmp_path / "drafts"
     directory.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(directory))

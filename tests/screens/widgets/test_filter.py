@@ -29,28 +29,23 @@ class Lists(App[None]):
         self.told: list[tuple[Any, ...]] = []
 
     def compose(self) -> ComposeResult:
-        """Show both."""
         yield self.table
         yield self.bar
 
     def action_filter(self) -> None:
-        """Open the bar."""
         self.bar.open()
 
     @on(FilterBar.Changed)
     def changed(self, event: FilterBar.Changed) -> None:
-        """Note the filter and count."""
         self.told.append((event.text, event.query.terms, len(event.query.problems)))
         event.bar.show_count(1234, 100_000)
 
     @on(FilterBar.Left)
     def left(self) -> None:
-        """Note that the bar was left."""
         self.told.append(("left",))
 
 
 def bar_line(app: App[Any]) -> str:
-    """Return the last line of the screen."""
     return screen_text(app).splitlines()[-1]
 
 

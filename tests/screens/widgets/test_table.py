@@ -35,12 +35,10 @@ class Counted:
         return self.count
 
     def cells(self, index: int) -> Sequence[Content | str]:
-        """Return four cells."""
         self.asked.append(index)
         return (f"r{index}", safe(self.text, "$text-error"), str(index % 101), "language:python")
 
     def key(self, index: int) -> str:
-        """Return the key."""
         return f"k{index}"
 
 
@@ -55,7 +53,6 @@ class Lists(App[None]):
         self.told: list[tuple[Any, ...]] = []
 
     def compose(self) -> ComposeResult:
-        """Show the table."""
         yield self.table
         yield Input()
 
@@ -73,7 +70,6 @@ class Lists(App[None]):
 
     @on(VirtualTable.SortRequested)
     def sorting(self, event: VirtualTable.SortRequested) -> None:
-        """Note what to sort by."""
         self.told.append(("SortRequested", event.column_id))
 
     def action_left(self) -> None:

@@ -29,7 +29,6 @@ class Shelf:
         found: Callable[[Mapping[int, str]], None],
         failed: Callable[[], None],
     ) -> None:
-        """Note what is asked for."""
         self.asked.append(list(numbers))
         self._waiting.append((numbers, found, failed))
 
@@ -61,11 +60,9 @@ class Listed(App[None]):
         self.told: list[tuple[int, str | None]] = []
 
     def compose(self) -> ComposeResult:
-        """Show the table."""
         yield VirtualTable((Column("text", "Text", "About it."),), id="list")
 
     def on_mount(self) -> None:
-        """Give it the rows."""
         self.query_one(VirtualTable).set_rows(self.rows)
 
     def on_virtual_table_highlighted(self, event: VirtualTable.Highlighted) -> None:
