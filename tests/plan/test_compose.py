@@ -32,6 +32,7 @@ from workbench.plan.render import (
 from workbench.plan.representations import content_of, file_offers, name_offer
 from workbench.project.languages import role_of
 from workbench.project.symbols import extract_symbols
+from workbench.records.answers.plan import NamedPlace
 from workbench.records.plan import Representation
 from workbench.text.tokens import BOUND_TOKENIZER, token_counter
 
@@ -247,6 +248,22 @@ def test_a_file_that_leads_shows_its_best_place_alone_where_none_is_worth_its_to
     )
     pack = compose([], [leading], 4000, MARKDOWN, token_counter())
     assert [offer.view.spans for _one, offer in pack.files] == [((1, 12),)]
+
+
+def test_a_place_comes_before_where_else_to_look() -> None:
+    """A place that fits is shown without the other places of its file where those have no room."""
+    places = tuple(NamedPlace(f"Session.method_{number}", number, number + 9) for number in range(30))
+    one = candidate(1, 8)
+    whole = one.offers[1]
+    wordy = replace(
+        one,
+        offers=(one.offers[0], replace(whole, view=replace(whole.view, lines=()))),
+        fill=lambda view: replace(view, lines=whole.view.lines, places=places),
+    )
+    for budget in (250, 900):
+        pack = compose([], [wordy], budget, MARKDOWN, token_counter(), head=lambda _shown, _tokens: "Brief")
+        assert [offer.view.representation for _one, offer in pack.files] == [Representation.FULL]
+        assert (places[0].name in pack.text) == (budget == 900)
 
 
 @pytest.mark.parametrize("style", sorted(STYLES))

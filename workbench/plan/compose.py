@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 from workbench.plan.brief_lines import Around, ShownFile, Surroundings, choose_lines
@@ -123,12 +124,33 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
             items, limit, mandatory_share=min(1.0, mandatory_share * max(whole, limit) / max(limit, 1))
         )
 
-    fitting, too_much = 0, limit + budget  # limits whose texts are known to fit, and not to
-    largest = too_much
+    largest = limit + budget
     if most is not None and not any(one.pinned for one in candidates):
         binding = sum(min(offer.tokens for offer in one.offers) for one in items if one.mandatory)
         largest = most + min(binding, int(whole * mandatory_share))
-    limit = min(limit, largest)
+    fit = partial(_fit, choose, min(limit, largest), largest, best_possible, budget, style, counter)
+    best, bound = fit(sources)
+    if not (best and _shown(best.files)):
+        bare, _ = fit(replace(sources, bare=True))
+        best = bare if bare and _shown(bare.files) else best
+    if best is None or not best.packing.chosen:
+        best = _single(items, budget, sources, style, counter)
+    packing = replace(best.packing, bound=max(bound, best.packing.bound))
+    return _finish(replace(best, packing=packing), sources, budget, counter)
+
+
+def _fit(
+    choose: Callable[[int], Packing],
+    limit: int,
+    largest: int,
+    best_possible: float,
+    budget: int,
+    style: Style,
+    counter: TokenCounter,
+    sources: _Sources,
+) -> tuple[_Draft | None, float]:
+    """Return the best draft whose text fits a budget, and the bound of what the budget has room for."""
+    fitting, too_much = 0, limit + budget  # limits whose texts are known to fit, and not to
     best: _Draft | None = None
     bound = 0.0
     for number in count():
@@ -150,10 +172,7 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
         if spare <= budget * _SLACK or draft.packing.achieved >= best_possible - _EPSILON or limit == largest:
             break
         fitting, limit = limit, min(limit + spare * 3 // 4, too_much - 1, largest)
-    if best is None or not best.packing.chosen:
-        best = _single(items, budget, sources, style, counter)
-    packing = replace(best.packing, bound=max(bound, best.packing.bound))
-    return _finish(replace(best, packing=packing), sources, budget, counter)
+    return best, bound
 
 
 def _single(
@@ -206,6 +225,7 @@ class _Sources:
     candidates: dict[str, FileCandidate]
     head: Head | None
     around: Around | None
+    bare: bool = False  # only what is shown, without where else to look and what is about it
 
     def __bool__(self) -> bool:
         return bool(self.passages or self.candidates)
@@ -289,17 +309,20 @@ def _write(packing: Packing, sources: _Sources, budget: int, style: Style, count
         candidate = sources.candidates.get(choice.item.id)
         if candidate is not None:
             files.append((candidate, candidate.offers[int(choice.offer.name)]))
-    shown = {candidate.path for candidate, offer in files if not _names_only(offer)}
+    shown = _shown(files)
     beside = Surroundings()
-    if sources.around is not None and shown:
+    if sources.around is not None and shown and not sources.bare:
         beside = sources.around([one for one in files if not _names_only(one[1])])
         taken = {candidate.path for candidate, _offer in files}
         beside = replace(beside, files=tuple(one for one in beside.files if one[0].path not in taken))
         beside = choose_lines(beside, budget, style, counter)
     files += beside.files
-    files += _names(sources, shown.union(candidate.path for candidate, _offer in files), budget)
+    if not sources.bare:
+        files += _names(sources, shown.union(candidate.path for candidate, _offer in files), budget)
     files.sort(key=lambda pair: _names_only(pair[1]))
     files = [(candidate, _fill_view(candidate, offer)) for candidate, offer in files]
+    if sources.bare:
+        files = [(one, replace(offer, view=replace(offer.view, places=()))) for one, offer in files]
     views = [offer.view for _candidate, offer in files]
     tokens = 0
     while True:  # the first line says how many tokens there are, its own among them
@@ -341,6 +364,10 @@ def _names(
         left -= offer.tokens
         named += 1
         yield candidate, offer
+
+
+def _shown(files: Sequence[ShownFile]) -> set[str]:
+    return {candidate.path for candidate, offer in files if not _names_only(offer)}
 
 
 def _names_only(offer: ViewOffer) -> bool:

@@ -343,7 +343,7 @@ def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False, ab
         if not ranking.known:
             return f"{subject} | {nothing_known(absolute)}; {size}"
         if not shown:
-            return f"{subject} | no place here is likely enough to show; {size}"
+            return f"{subject} | no place that fits is likely enough to show; {size}"
         if not baseline and _likeliest(chances, shown) < confident:
             return f"{subject} | no file is likely enough to rely on; {size}"
         chance = None if baseline else chance_of_all(ranking.model, ranking.files, shown, pinned)
