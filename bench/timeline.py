@@ -24,7 +24,7 @@ class Timeline:
     def __init__(self, path: Path, *, cache: Path | None = None, commits: int = COMMITS) -> None:
         repository = find_repository(path)
         if repository is None:
-            raise GitError(f"{path} is no git repository")
+            raise GitError(f"{path} is not a git repository")
         self.repository = repository
         self.name = path.parent.name if path.name == "repo" else path.name
         self._open = ExitStack()  # ends with the process

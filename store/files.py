@@ -94,7 +94,7 @@ def file_stamp(path: Path) -> tuple[int, ...]:
 
 
 def odd_below(root: Path, *, but: str = "") -> tuple[str, str]:
-    """Return the first name in a directory that is no file and no directory, and what it is.
+    """Return the first name in a directory that is neither a file nor a directory, and what it is.
 
     Relative to the directory; both are empty without any but the one named.
     """

@@ -110,7 +110,7 @@ def _load(root: Path, kind: str, number: int) -> Generation | DamagedGeneration:
             found = os.lstat(path / name)
             size = found.st_size
             if not stat.S_ISREG(found.st_mode):
-                return DamagedGeneration(kind, number, f"{name} is no file")
+                return DamagedGeneration(kind, number, f"{name} is not a file")
             if size != file.size:
                 return DamagedGeneration(kind, number, f"{name} has {size} bytes instead of {file.size}")
     except (OSError, ValueError) as error:

@@ -72,7 +72,7 @@ def _traps_of(root: Path, directories: Iterable[Path]) -> Iterator[str]:
 
 
 def _below(directory: str) -> Iterator[str]:
-    """Yield what is below a directory that is no file of its own; most of it is known without a look."""
+    """Yield what is below a directory that is not a file of its own; most of it is known without a look."""
     waiting = [directory]
     while waiting:
         for entry in _entries(waiting.pop()):

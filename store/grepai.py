@@ -105,7 +105,7 @@ def _files(answer: object) -> dict[str, float]:
     if isinstance(answer, dict) and isinstance(reason := answer.get("error"), str):
         raise _failure(reason)
     if not isinstance(answer, list):
-        raise _failure("answered with something that is no list of hits")
+        raise _failure("answered with something that is not a list of hits")
     found: dict[str, float] = {}
     for hit in answer:
         path, score = (hit.get("file_path"), hit.get("score")) if isinstance(hit, dict) else (None, None)

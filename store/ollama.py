@@ -299,7 +299,7 @@ def _decode(data: bytes) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _content(answer: dict[str, Any]) -> tuple[dict[str, Any], str]:

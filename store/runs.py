@@ -46,7 +46,7 @@ def put_run(root: Path, identifier: str, data: bytes, *, spare: Collection[str] 
     Raises: StoreError, StoreBusy.
     """
     if not _ID.fullmatch(identifier):
-        raise StoreError(f"{identifier[:80]!r} is no id of a run", hint="Ids are hexadecimal digits.")
+        raise StoreError(f"{identifier[:80]!r} is not the id of a run", hint="Ids are hexadecimal digits.")
     if len(data) > MAX_RUN_SIZE:
         raise StoreError(
             f"a run of {len(data):,} bytes is too large to keep; {MAX_RUN_SIZE:,} is the most",
@@ -78,7 +78,7 @@ def list_runs(root: Path) -> list[RunFile]:
 def open_run(root: Path, identifier: str) -> IO[bytes]:
     """Return the open file of a run. Raises: StoreError if there is none."""
     if not _ID.fullmatch(identifier):
-        raise StoreError(f"{identifier[:80]!r} is no id of a run", hint="Ids are hexadecimal digits.")
+        raise StoreError(f"{identifier[:80]!r} is not the id of a run", hint="Ids are hexadecimal digits.")
     with translate_errors(f"reading the run {identifier}"):
         return open(open_state(root / "runs" / f"{identifier}{_SUFFIX}", os.O_RDONLY | _BINARY), "rb")
 

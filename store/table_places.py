@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from store.table_queries import TableQueries
 
 ON_SERVER: Final = "postgres"
-"""The value of `store.tables` that is no file."""
+"""The value of `store.tables` that is not a file."""
 
 
 def open_tables(setting: str, state: Path, journals: Mapping[str, FileJournal], clock: Clock) -> TableQueries:

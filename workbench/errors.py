@@ -65,7 +65,7 @@ class Unasked(ProjectError):
 
     def __init__(self, root: Path, reason: str) -> None:
         super().__init__(
-            f"{root} {reason}, and is no git repository",
+            f"{root} {reason}, and is not a git repository",
             hint="`workbench index` there indexes all of it; --project names another directory, "
             "`git init` makes this one a repository.",
         )

@@ -106,7 +106,9 @@ def answer(place: Path, places: Sequence[str], *, reader: str, arm: str) -> Read
         assert match is not None
         path = _inside(place, match["path"])
         if not path.is_file():
-            raise UsageError(f"{match['path']} is no file of the checkout", hint="New files are not scored.")
+            raise UsageError(
+                f"{match['path']} is not a file of the checkout", hint="New files are not scored."
+            )
         name = path.relative_to((place / "checkout").resolve()).as_posix()
         if match["first"] is None:
             found.append(Place(name))

@@ -250,7 +250,7 @@ def _outcome_text(one: RuleOutcome) -> str:
     ends = f"{100 * one.difference_low:+.0f} to {100 * one.difference_high:+.0f}"
     return (
         f"{text}, {one.others_share:.0%} of {one.others:,} without it: {100 * one.difference:+.0f} points "
-        f"({ends} with 95 % confidence).\nRules are given to the tasks they match: a difference is no cause."
+        f"({ends} with 95 % confidence).\nRules are given to the tasks they match: it is not a cause."
     )
 
 

@@ -90,7 +90,7 @@ def test_options_of_a_plan_are_followed(shop: Work) -> None:
         ({"task": "  "}, "the task is empty"),
         ({"task": TASK, "budget": 0}, "a budget of 0 tokens"),
         ({"task": TASK, "query_type": "chore"}, "'chore' is not a valid kind of task"),
-        ({"task": TASK, "style": "html"}, "'html' is no style of a pack"),
+        ({"task": TASK, "style": "html"}, "'html' is not a style of packs"),
         ({"task": TASK, "pinned": ["gone.py"]}, "gone.py"),
     ],
 )
@@ -111,7 +111,7 @@ def test_unknown_options_are_errors_of_the_caller(shop: Work) -> None:
 
 
 def test_projects_that_cannot_be_opened_say_why(shop: Work, tmp_path: Path) -> None:
-    """What is no directory, what is bare, and an unknown setting are refused; a closed project, too."""
+    """What is not a directory, what is bare, and an unknown setting are refused; a closed project, too."""
     with pytest.raises(ProjectError, match="is not a directory"):
         workbench.open_project(tmp_path / "none")
     with pytest.raises(ConfigError):

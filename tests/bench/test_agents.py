@@ -138,9 +138,9 @@ def test_long_answers_are_cut(place: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_task_is_answered_once(place: Path) -> None:
-    """After the answer nothing can be asked; what is no file of the checkout cannot be an answer."""
+    """After the answer nothing can be asked; what is not a file of the checkout cannot be an answer."""
     found = ["cart.py:19-21", "bill.py:7", "mail.py"]
-    with pytest.raises(UsageError, match=r"none\.py is no file"):
+    with pytest.raises(UsageError, match=r"none\.py is not a file"):
         answer(place, ["none.py:1-2"], reader="reader-0", arm="none")
     assert answer(place, found, reader="reader-0", arm="none").answer == (
         Place("cart.py", 19, 21),

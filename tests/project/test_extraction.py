@@ -1,4 +1,4 @@
-"""Files become facts in order, by one process or by several, and what is no text is named."""
+"""Files become facts in order, by one process or by several, and what is not text is named."""
 
 from __future__ import annotations
 

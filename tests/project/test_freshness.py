@@ -301,7 +301,7 @@ def test_a_directory_replaced_by_a_link_is_gone(plain: Project, tmp_path: Path) 
 
 
 def test_a_file_replaced_by_a_link_is_gone(plain: Project) -> None:
-    """A link is no file of the project."""
+    """A link is not a file of the project."""
     snapshot = plain.snapshot()
     (plain.root / "a.py").unlink()
     (plain.root / "a.py").symlink_to("b.py")

@@ -45,7 +45,7 @@ def test_a_line_is_a_segment_with_its_id_unchanged() -> None:
         ('{"session_id": "s", "text": "  "}', "empty"),
         ('{"text": "x"}', "no session_id"),
         ('{"session_id": "s", "text": "x", "type": "thing"}', "'thing' is none of message, code_block"),
-        ('{"session_id": "s", "text": "x", "timestamp": "soon"}', "timestamp 'soon' is no time"),
+        ('{"session_id": "s", "text": "x", "timestamp": "soon"}', "timestamp 'soon' is not a time"),
         ('{"session_id": "s", "text": "x", "references": "a"}', "references"),
         ('{"session_id": "s", "text": "x", "metadata": []}', "metadata"),
         ('{"session_id": "s", "text": "cut", "digest": "' + "0" * 64 + '"}', "not the whole one"),
@@ -70,7 +70,7 @@ def test_a_document_with_a_list_is_read() -> None:
         for indent in (None, 2):
             raw = b"\xef\xbb\xbf" + json.dumps(document, indent=indent).encode()
             if indent is None and document is segments:
-                continue  # a list in one line is a line that is no object
+                continue  # a list in one line is a line that is not an object
             found = read(raw)
             assert [isinstance(one, MalformedSegment) for one in found] == [False, True, False]
 
@@ -126,5 +126,5 @@ def test_what_is_written_is_read(segment: ContextSegment) -> None:
     ],
 )
 def test_times_are_brought_to_utc(given: object, expected: str) -> None:
-    """Times of exports come in several forms; what is no time is empty."""
+    """Times of exports come in several forms; what is not a time is empty."""
     assert utc_time(given) == expected

@@ -91,7 +91,7 @@ def test_what_is_there_already_is_not_added_again(stash: StashService, journal: 
     [
         (ContextSegment(text=" \n"), "empty"),
         (ContextSegment(text="x" * (MAX_SEGMENT + 1)), "1,000,001 characters"),
-        (ContextSegment(text="x", timestamp="yesterday"), "'yesterday' is no time"),
+        (ContextSegment(text="x", timestamp="yesterday"), "'yesterday' is not a time"),
         (ContextSegment(text="x", segment_id="i" * 201), "its id"),
     ],
 )

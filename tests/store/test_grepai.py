@@ -60,7 +60,7 @@ def test_files_have_their_best_score(tmp_path: Path) -> None:
         ("", "not JSON"),
         ('[{"file_path": "a"', "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ({"hits": []}, "no list of hits"),
+        ({"hits": []}, "not a list of hits"),
         ([{"file_path": 3, "score": 1}], "no file_path or no score"),
         ([{"file_path": "a", "score": "1"}], "no file_path or no score"),
         (["a"], "no file_path or no score"),

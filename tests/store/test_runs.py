@@ -60,9 +60,9 @@ def test_other_files_are_no_runs(tmp_path: Path) -> None:
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name that leads elsewhere, a run that is too large, one that is not there."""
-    with pytest.raises(StoreError, match="no id"):
+    with pytest.raises(StoreError, match="not the id"):
         put_run(tmp_path, "../x", b"")
-    with pytest.raises(StoreError, match="no id"):
+    with pytest.raises(StoreError, match="not the id"):
         open_run(tmp_path, "../x")
     with pytest.raises(StoreError, match="No such file"):
         open_run(tmp_path, name(9))

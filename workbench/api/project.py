@@ -45,7 +45,7 @@ def open_project(
     `settings` {`section.key`: value} come before those of files and the environment. `progress` is called
     with (stage, done, total; 0: unknown) while something takes long. Nothing of the files is read yet.
 
-    Raises: ProjectError for what is no directory or a bare repository, or where a person should be asked
+    Raises: ProjectError for what is not a directory or a bare repository, or where a person should be asked
     before all of it is indexed; ConfigError; StoreError.
     """
     return Project(host_project(Path(path), settings or {}, BY, progress))

@@ -77,7 +77,7 @@ def variant_rules(rules: RulesConfig) -> RulesConfig:
             from workbench.suggest import did_you_mean
 
             raise ConfigError(
-                f"rules.variant = {one!r}: {name or 'nothing'} is no number of the matching",
+                f"rules.variant = {one!r}: {name or 'nothing'} is not a parameter of matching",
                 hint=did_you_mean(name, _TESTED, f"One of {', '.join(sorted(_TESTED))}."),
             )
         key = f"rules.{name}"

@@ -15,7 +15,7 @@ _LONG: Final = 256  # numbers; shorter lists stay as they are
 def read_document(model_id: str) -> dict[str, Any]:
     """Return a packaged model, its long lists as arrays int64 or float64.
 
-    Raises: OSError where there is none of this name, ValueError where it is no JSON object.
+    Raises: OSError where there is none of this name, ValueError where it is not a JSON object.
     """
     packed: dict[str, Any] = _unpack(read_parsed("workbench.models", f"{model_id}.json", _parse))
     return packed

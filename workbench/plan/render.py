@@ -92,7 +92,7 @@ class FileView:
 
 @dataclass(frozen=True, slots=True)
 class BriefLine:
-    """A line of a pack that is no file and no passage, such as where a definition is used.
+    """A line of a pack that is neither a file nor a passage, such as where a definition is used.
 
     `section` is one of LISTS, `subject` what it is about: a definition, a past task or a file. `text` may
     hold anything and is kept on one line; what is `shorter` is there where it has no room.

@@ -1,4 +1,4 @@
-"""Turn files on disk into facts: read, refuse what is no text, extract; in several processes when it pays."""
+"""Turn files on disk into facts: read, refuse what is not text, extract; in several processes if it pays."""
 
 from __future__ import annotations
 

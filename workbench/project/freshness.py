@@ -116,7 +116,7 @@ def check(
     """Compare a snapshot with the disk. `head` is the commit checked out now (None without one).
 
     The lister is the one the scan used; it is asked only about names that are new. Raises ProjectError
-    if `root` is no directory.
+    if `root` is not a directory.
     """
     limits = limits or FreshnessLimits()
     now = time.time_ns()

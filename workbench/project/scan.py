@@ -80,7 +80,7 @@ def scan(
     Without a lister, or when it raises GitError, the directory is walked with its `.gitignore` files.
     Under `max_files` the files kept are code before prose before data, shallow before deep, then by
     name. `progress` is called with (files done, files in all), the latter 0 while names are still being
-    listed. Raises ProjectError if `root` is no directory.
+    listed. Raises ProjectError if `root` is not a directory.
     """
     limits = limits or ScanLimits()
     started = time.time_ns()

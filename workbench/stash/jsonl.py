@@ -133,13 +133,13 @@ def parse_segment(record: Mapping[str, Any], session: str = "") -> ContextSegmen
     for name in ("timestamp", "expires_at"):
         times[name] = utc_time(record.get(name))
         if record.get(name) not in (None, "") and not times[name]:
-            return f"its {name} {str(record[name])[:60]!r} is no time, such as 2026-05-01T10:00:00Z"
+            return f"its {name} {str(record[name])[:60]!r} is not a time, such as 2026-05-01T10:00:00Z"
     references = [] if record.get("references") is None else record["references"]
     if not isinstance(references, list) or not all(_name(one) for one in references):
         return "its references are no list of ids"
     facts = {} if record.get("metadata") is None else record["metadata"]
     if not isinstance(facts, dict):
-        return "its metadata is no object"
+        return "its metadata is not an object"
     return ContextSegment(
         segment_id=_name(record.get("segment_id")),
         session_id=owner,

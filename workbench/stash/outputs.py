@@ -67,7 +67,7 @@ def read_output(raw: str) -> ToolOutput:
 
 
 def is_binary(text: str) -> bool:
-    """Whether a text is no text: NULs in it, or more than a tenth of other control characters at its head."""
+    """Whether a text is binary: NULs in it, or more than a tenth of other control characters at its head."""
     head = text[:_LOOKED_AT]
     if "\0" in head:
         return True

@@ -324,7 +324,7 @@ class StashService(CurationService[StashLedger, ContextSegment]):
     def _prepare(self, one: ContextSegment, now: str) -> ContextSegment:
         """Return a new segment as it is kept. Raises: UsageError."""
         if not one.text.strip():
-            raise UsageError("an empty text is no segment", hint="Give the text that is to be put aside.")
+            raise UsageError("an empty text is not a segment", hint="Give the text that is to be put aside.")
         if len(one.text) > MAX_SEGMENT:
             raise UsageError(
                 f"{len(one.text):,} characters are too many for one segment; {MAX_SEGMENT:,} are the most",

@@ -28,7 +28,7 @@ _MILLISECONDS: Final = 1e11  # seconds from the year 5138 on; such numbers are m
 
 
 def utc_time(value: object) -> str:
-    """Return a time as ISO 8601 in UTC by the second, empty for what is no time.
+    """Return a time as ISO 8601 in UTC by the second, empty for what is not a time.
 
     It is ISO 8601, a number of seconds or milliseconds since 1970, or one of the forms that exports use:
     `1:56 pm on 8 May, 2023`, `2023/05/20 (Sat) 02:21`. A time without a zone counts as UTC.
@@ -52,11 +52,11 @@ def utc_time(value: object) -> str:
 
 
 def require_time(value: object) -> str:
-    """Return a time as `utc_time` does. Raises: UsageError for what is no time."""
+    """Return a time as `utc_time` does. Raises: UsageError for what is not a time."""
     if found := utc_time(value):
         return found
     raise UsageError(
-        f"{str(value)[:40]!r} is no time", hint="Give one as in 2026-11-30 or 2026-11-30T12:00Z."
+        f"{str(value)[:40]!r} is not a time", hint="Give one as in 2026-11-30 or 2026-11-30T12:00Z."
     )
 
 

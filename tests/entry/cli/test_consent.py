@@ -36,7 +36,7 @@ def test_what_is_large_is_refused_where_nobody_can_be_asked(
     """The message says why and how to go on, and nothing was made."""
     done = run(*words)
     assert done.code == exits.ERROR
-    assert f"{large} holds more than 2 files, and is no git repository" in done.err
+    assert f"{large} holds more than 2 files, and is not a git repository" in done.err
     assert "`workbench index`" in done.err
     assert not (large / ".workbench").exists()
 

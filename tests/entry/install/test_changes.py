@@ -173,13 +173,13 @@ def test_without_records_ours_is_found_by_its_command(tmp_path: Path) -> None:
     [
         ('{"hooks": ', "line 1"),
         ('{\n  "a": 1\n  "b": 2\n}', "line 3"),
-        ("[]", "is no object"),
-        ('{"hooks": []}', "is no object"),
-        ('{"hooks": {"Stop": {}}}', "is no list"),
+        ("[]", "is not an object"),
+        ('{"hooks": []}', "is not an object"),
+        ('{"hooks": {"Stop": {}}}', "is not a list"),
         ('{"hooks": {}, "hooks": {}}', "twice"),
         ("[" * 500, "deep"),
         ('{"a": "\x01\n"}', "malformed"),
-        ("null", "is no object"),
+        ("null", "is not an object"),
     ],
 )
 def test_what_cannot_be_read_is_left_alone(tmp_path: Path, text: str, reason: str) -> None:
@@ -205,7 +205,7 @@ OTHER = "has another {} already"
             "rename it",
         ),
         ("opencode", '{"mcp": {"workbench": null}}', OTHER.format("mcp.workbench"), "rename it"),
-        ("opencode", '{"mcp": []}', "cannot be added to (line 1: mcp is no object)", "by hand"),
+        ("opencode", '{"mcp": []}', "cannot be added to (line 1: mcp is not an object)", "by hand"),
         (
             "codex",
             '[mcp_servers.workbench]\ncommand = "x"\n',
@@ -218,7 +218,7 @@ OTHER = "has another {} already"
             "cannot be added to (mcp_servers is an inline table)",
             'Add `workbench = { command = "/opt/my tools/workbench", args = ["mcp"] }` to mcp_servers',
         ),
-        ("codex", "mcp_servers = 1\n", "cannot be added to (mcp_servers is no table)", "by hand"),
+        ("codex", "mcp_servers = 1\n", "cannot be added to (mcp_servers is not a table)", "by hand"),
         ("codex", "mcp_servers = \n", "cannot be read", "Correct the file"),
     ],
 )
@@ -239,13 +239,13 @@ def test_links_read_only_files_and_other_bytes_are_left_alone(tmp_path: Path) ->
     assert "is read-only" in plan_install(file, None).refused
     file.path.chmod(0o644)
     file.path.write_bytes(b'{"a": "\xff"}')
-    assert "is no UTF-8" in plan_install(file, None).refused
+    assert "is not UTF-8" in plan_install(file, None).refused
     file.path.unlink()
     file.path.symlink_to(tmp_path / "elsewhere.json")
     assert f"is a link to {tmp_path / 'elsewhere.json'}:" in plan_install(file, None).refused
     file.path.unlink()
     file.path.mkdir()
-    assert "is no plain file" in plan_install(file, None).refused
+    assert "is not a plain file" in plan_install(file, None).refused
     where.project.mkdir()
     (tmp_path / "outside").mkdir()
     (where.project / ".claude").symlink_to(tmp_path / "outside")

@@ -290,7 +290,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("find_files", {"tasks": TASK}, "unknown field `tasks`"),
     ("expand", {"handles": []}, "length >= 1"),
     ("expand", {"handles": ["refresh_tokn"]}, "no definition or file of this name"),
-    ("find_files", {"task": TASK, "cursor": "²"}, "no cursor"),
+    ("find_files", {"task": TASK, "cursor": "²"}, "not a cursor"),
     ("find_files", {"task": TASK, "limit": 10**30}, "limit"),
     ("rules_for", {}, "a task or a tool"),
     ("rules_for", {"task": TASK, "tool": "Bash"}, "a task or a tool"),

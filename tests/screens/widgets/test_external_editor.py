@@ -131,7 +131,7 @@ def test_nothing_is_kept_of_nothing(write: Path, drafts: Path, body: str, reason
     assert list(drafts.iterdir()) == []
 
 
-@pytest.mark.parametrize(("command", "reason"), [("/no/such/editor", "failed"), ('ed "', "no command")])
+@pytest.mark.parametrize(("command", "reason"), [("/no/such/editor", "failed"), ('ed "', "not a command")])
 def test_an_editor_that_is_not_there_is_told(
     monkeypatch: pytest.MonkeyPatch, command: str, reason: str
 ) -> None:
@@ -165,7 +165,7 @@ def test_the_app_comes_back_after_an_editor_that_fails(write: Path, monkeypatch:
     assert isinstance(edit_externally(app, "old"), Failed)
     assert open_externally(app, write, 7)
     monkeypatch.setenv("VISUAL", "'open quote")
-    assert "no command" in open_externally(app, write, 7)
+    assert "not a command" in open_externally(app, write, 7)
     assert (app.suspended, app.resumed) == (5, 5)
 
 

@@ -116,14 +116,14 @@ class HookCall:
 def read_call(data: bytes, name: str, agent: str) -> HookCall:
     """Read what an agent reports of an event, as the agent calls it; empty: the payload names it.
 
-    Raises: UsageError for what is no JSON object, and for an event that the agent does not have.
+    Raises: UsageError for what is not a JSON object, and for an event that the agent does not have.
     """
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the payload is no JSON: {str(error)[:200]}") from None
+        raise UsageError(f"the payload is not JSON: {str(error)[:200]}") from None
     if not isinstance(value, dict):
-        raise UsageError("the payload is no JSON object")
+        raise UsageError("the payload is not a JSON object")
     known = EVENTS[agent]
     name = name or _text(value, "hook_event_name", "hookEventName")
     event = known.get(name)

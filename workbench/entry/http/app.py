@@ -176,7 +176,7 @@ class Service:
         """Answer a hook as `workbench hook` does, of a project that is loaded; record what follows later."""
         event, agent = request.path_params["event"], request.query_params.get("agent", AGENTS[0])
         if agent not in AGENTS:
-            raise UsageError(f"{agent[:40]!r} is no agent", hint=f"One of {', '.join(AGENTS)}.")
+            raise UsageError(f"{agent[:40]!r} is not an agent", hint=f"One of {', '.join(AGENTS)}.")
         data, name = await read_body(request), "" if event == NAMELESS else event
         call = read_call(data, name, agent)
         project = self.projects.find(call.cwd)
@@ -260,7 +260,7 @@ async def read_request(operation: HttpOperation, request: Request) -> Any:  # no
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body of a request. Raises: RequestRefused for one that is too large or is no JSON."""
+    """Return the body of a request. Raises: RequestRefused for one that is too large or is not JSON."""
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if kind != JSON and not kind.endswith("+json"):
         raise RequestRefused(

@@ -180,7 +180,7 @@ def _read(
     except OSError as error:
         return _refuse(file, None, f"cannot be opened ({error.strerror})", "Check its permissions.")
     if not stat.S_ISREG(status.st_mode):
-        return _refuse(file, None, "is no plain file", "Move it out of the way.")
+        return _refuse(file, None, "is not a plain file", "Move it out of the way.")
     if not status.st_mode & stat.S_IWUSR or not os.access(file.path, os.R_OK | os.W_OK):
         return _refuse(file, None, "is read-only", f"`chmod u+w {file.path}` makes it writable.")
     if status.st_size > MAX_BYTES:
@@ -189,7 +189,7 @@ def _read(
     try:
         return data, data.decode("utf-8")
     except UnicodeDecodeError as error:
-        return _refuse(file, data, f"is no UTF-8 (byte {error.start:,})", "Save it as UTF-8.")
+        return _refuse(file, data, f"is not UTF-8 (byte {error.start:,})", "Save it as UTF-8.")
 
 
 def _link(file: SettingsFile) -> Path | None:
@@ -300,7 +300,7 @@ def _require_open_table(file: SettingsFile, before: str, after: str) -> None:
         _values(file, after)
     except ParseError:
         is_table = isinstance(_at(_values(file, before), [outer]), dict)
-        raise ParseError(f"{outer} is {'an inline' if is_table else 'no'} table") from None
+        raise ParseError(f"{outer} is {'an inline' if is_table else 'not a'} table") from None
 
 
 def _with(record: Installed, pieces: list[str], made: list[tuple[str, ...]]) -> Installed:

@@ -29,7 +29,7 @@ Member: TypeAlias = "tuple[str, int, JsonNode]"
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _PLAIN: Final = json.JSONDecoder(parse_constant=_refuse_constant)
@@ -66,7 +66,7 @@ class JsonNode:
 
 
 def parse_jsonc(text: str) -> JsonNode:
-    """Return the value of a text. Raises: ParseError with the line of what is no JSON, comments aside."""
+    """Return the value of a text. Raises: ParseError with the line of what is not JSON, comments aside."""
     at = _skip(text, 0)
     if at == len(text):
         raise ParseError("the file is empty", line=1)
@@ -149,7 +149,7 @@ def _container(text: str, start: int, depth: int) -> JsonNode:
         key, begins = "", at
         if is_object:
             if text[at : at + 1] != '"':
-                raise _parse_error(text, at, "a key is missing or is no text")
+                raise _parse_error(text, at, "a key is missing or is not text")
             key, at = _string(text, at)
             at = _skip(text, at)
             if text[at : at + 1] != ":":
@@ -186,7 +186,9 @@ def insert(text: str, path: Sequence[str], value: object) -> Insertion:
     style = _style_of(text, node)
     for depth, key in enumerate(path):
         if not isinstance(node.value, dict):
-            raise ParseError(f"{'.'.join(path[:depth]) or 'the file'} is no object", line=_line(text, node))
+            raise ParseError(
+                f"{'.'.join(path[:depth]) or 'the file'} is not an object", line=_line(text, node)
+            )
         found = node.member(key)
         if found is None:
             for outer in reversed(path[depth + 1 :]):
@@ -194,7 +196,7 @@ def insert(text: str, path: Sequence[str], value: object) -> Insertion:
             return _insert_first(text, node, value, key, style)
         node = found[1]
     if not isinstance(node.value, list):
-        raise ParseError(f"{'.'.join(path)} is no list", line=_line(text, node))
+        raise ParseError(f"{'.'.join(path)} is not a list", line=_line(text, node))
     return _insert_first(text, node, value, None, style)
 
 

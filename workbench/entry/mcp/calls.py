@@ -377,7 +377,7 @@ def _offset(cursor: str) -> int:
     if not cursor:
         return 0
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise UsageError("that is no cursor", hint="Give next_cursor of the page before, or none.")
+        raise UsageError("that is not a cursor", hint="Give next_cursor of the page before, or none.")
     return int(cursor)
 
 

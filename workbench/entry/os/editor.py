@@ -37,7 +37,7 @@ def edit_file(draft: Path) -> str:
     except click.ClickException as error:
         raise ProcessError(error.message, hint="Set $EDITOR to an editor that works.") from error
     except ValueError as error:
-        raise ProcessError(f"$EDITOR is no command: {error}", hint="Close its quotes.") from error
+        raise ProcessError(f"$EDITOR is not a command: {error}", hint="Close its quotes.") from error
     return _read(draft)
 
 
@@ -52,7 +52,7 @@ def open_at(path: Path, line: int = 0) -> None:
     try:
         command = shlex.split(given)
     except ValueError as error:
-        raise ProcessError(f"$EDITOR is no command: {error}", hint="Close its quotes.") from error
+        raise ProcessError(f"$EDITOR is not a command: {error}", hint="Close its quotes.") from error
     try:
         with _interrupts_are_the_editors():
             if not command or not line:

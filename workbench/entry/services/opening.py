@@ -193,7 +193,7 @@ def host_project(
 ) -> ProjectHost:
     """Open the project that a directory is in; `settings` {`section.key`: value} come before all others.
 
-    Its state is found and nothing is read of its files. Raises: ProjectError for what is no directory and for
+    Its state is found and nothing is read of its files. Raises: ProjectError for no directory and for
     a bare repository; ConfigError; Unasked; StoreError.
     """
     from workbench.config_layers import load

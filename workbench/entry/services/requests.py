@@ -109,5 +109,5 @@ def pack_style(project: OpenedProject, name: str) -> str:
     settings = project.config.plan.format
     wanted = name or ("text" if settings == "json" else settings)
     if wanted not in STYLES:
-        raise UsageError(f"{wanted!r} is no style of a pack", hint=f"One of {', '.join(STYLES)}.")
+        raise UsageError(f"{wanted!r} is not a style of packs", hint=f"One of {', '.join(STYLES)}.")
     return wanted

@@ -95,7 +95,7 @@ def _place_rule(store: RuleStore, rule: Rule, given: str) -> Rule:
     if family is None and known is None:
         names = ", ".join(found.name for found in FAMILIES)
         raise UsageError(
-            f"{visible_line(file)} is no rule file of a known format ({names})",
+            f"{visible_line(file)} is not a rule file of a known format ({names})",
             hint=f"If it is one, import it first: workbench rules import {visible_line(given)}",
         )
     form = known.format if known is not None else family[0].name if family is not None else "plain"

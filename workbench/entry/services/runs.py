@@ -84,7 +84,7 @@ def load_run(root: Path, name: str) -> ReplayRun:
     path = Path(name).expanduser()
     if name.endswith(_FILE_SUFFIX) or (os.sep in name and path.exists()):
         if not path.is_file():
-            raise UsageError(f"{name} is no file", hint="Name a file that `--json` made, or an id.")
+            raise UsageError(f"{name} is not a file", hint="Name a file that `--json` made, or an id.")
         return run_of_document(path.read_bytes(), name)
     with open_run(root, find_run(name, [one.id for one in list_runs(root)])) as file:
         return decode_run(file)

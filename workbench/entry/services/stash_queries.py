@@ -49,7 +49,7 @@ def make_filters(
     known = [one.value for one in SegmentType]
     for name in types:
         if name not in known:
-            raise UsageError(f"{name[:40]!r} is no type of segments", hint=f"There are {', '.join(known)}.")
+            raise UsageError(f"{name[:40]!r} is not a type of segment", hint=f"There are {', '.join(known)}.")
     return SegmentFilters(
         types=tuple(map(SegmentType, types)),
         topics=tuple(topics),
@@ -176,7 +176,7 @@ def _text(value: Mapping[str, Any], name: str) -> str:
     if given is None:
         return ""
     if not isinstance(given, str):
-        raise UsageError(f"{name} is no text", hint="Give it as a JSON string.")
+        raise UsageError(f"{name} is not text", hint="Give it as a JSON string.")
     return given
 
 

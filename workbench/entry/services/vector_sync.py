@@ -75,7 +75,7 @@ def wanted_kinds(project: OpenedProject) -> tuple[str, ...]:
     for kind in settings.kinds:
         if kind not in KINDS:
             raise ConfigError(
-                f"vectors.kinds: {kind!r} is no kind of vectors", hint=f"Kinds are {', '.join(KINDS)}."
+                f"vectors.kinds: {kind!r} is not a kind of vector", hint=f"Kinds are {', '.join(KINDS)}."
             )
     if settings.store == "postgres" and not project.has_team:
         return ()

@@ -76,7 +76,7 @@ class PackedSegment(Answer, frozen=True):
 
 
 class PackedLine(Answer, frozen=True):
-    """A line of the text that is no file and no passage, such as where a definition is used."""
+    """A line of the text that is neither a file nor a passage, such as where a definition is used."""
 
     section: Annotated[Text, Meta(description="The heading that it is under, such as Used by.")]
     subject: Annotated[str, Meta(description="The definition, past task or file that it is about.")]

@@ -59,7 +59,7 @@ class ToolCall:
 def parse_call(
     tool: str, value: object, *, cwd: str = "", root: str = "", home: str = "", agent: str = ""
 ) -> ToolCall:
-    """Return the call of a tool with a decoded JSON input. Raises: UsageError if it is no object."""
+    """Return the call of a tool with a decoded JSON input. Raises: UsageError if it is not an object."""
     if not tool.strip():
         raise UsageError("the tool has no name", hint="Give one, such as --tool Bash.")
     if isinstance(value, str):

@@ -140,7 +140,7 @@ def detect_format(path: str, data: bytes) -> str:
     """Return the name of a file's format: by its path, its name, its front matter; else `plain`.
 
     `path` may be absolute; separators are posix.
-    Raises: ParseError with the path if the file is no text, or is data or source code rather than prose.
+    Raises: ParseError with the path if the file is not text, or is data or source code rather than prose.
     """
     name = posixpath.basename(path)
     _check_text(path, data)

@@ -27,7 +27,7 @@ from workbench.text.sanitize import safe_lines
 MOST_IMPORTED: Final = 500
 """Files that imports of one agent may pull in; more are left out with a reason."""
 
-_BINARY: Final = 8192  # bytes in which a zero says that a file is no text
+_BINARY: Final = 8192  # bytes in which a zero says that a file is not text
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ def _follow(root: str, path: str) -> Iterator[PathBeneath]:
     """Give the place a path of the project leads to. Raises: LeadsOut, also for a link to no prose."""
     with resolve_beneath(root, path.replace(os.sep, "/")) as place:
         if place.linked and not (place.path.lower().endswith(PROSE) or family_of(place.path)):
-            raise LeadsOut(path, f"leads to {place.path}, which is no text")
+            raise LeadsOut(path, f"leads to {place.path}, which is not text")
         yield place
 
 

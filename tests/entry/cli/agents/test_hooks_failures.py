@@ -32,10 +32,10 @@ def ask_process(given: bytes, **environment: str) -> subprocess.CompletedProcess
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        (b"", "no JSON"),
-        (b"\xff\xfe{", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b'["prompt"]', "no JSON object"),
+        (b"", "not JSON"),
+        (b"\xff\xfe{", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b'["prompt"]', "not a JSON object"),
         (b'{"prompt": "' + b"x" * hooks.MAX_PAYLOAD + b'"}', "more than"),
     ],
 )

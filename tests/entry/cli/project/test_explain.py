@@ -66,7 +66,7 @@ def test_a_file_that_is_gone_is_called_so(indexed: Any, run: Run) -> None:
 
 
 def test_an_unknown_file_is_refused(indexed: Any, run: Run) -> None:
-    """What neither the index nor any task knows is no file of the project."""
+    """What neither the index nor any task knows is not a file of the project."""
     ran = run("explain", "pkg/\x1b[2Jnone.py")
     assert ran.code == exits.USAGE
     assert "\x1b" not in ran.err

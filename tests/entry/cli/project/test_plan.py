@@ -289,7 +289,7 @@ def test_files_are_pinned_and_excluded_from_where_one_stands(
 
 
 def test_an_unknown_pin_is_refused_with_a_suggestion(run: Any, project: Any) -> None:
-    """A name that is no file and no rule exits 2 and says what may have been meant."""
+    """A name that is neither a file nor a rule exits 2 and says what may have been meant."""
     ran = run("plan", "refresh the token", "--pin", "pkg/stroe.py")
     assert ran.code == 2
     assert "Did you mean pkg/store.py?" in ran.err

@@ -159,7 +159,7 @@ def test_files_are_written_where_asked(run: Any, tmp_path: Path) -> None:
         assert connection.read_parquet(str(rows)).fetchall()
     assert f"report written to {report}" in ran.err
     for option in ("--report", "--rows"):
-        for place, said in ((tmp_path / "no" / "r", "is no directory"), (tmp_path, "is a directory")):
+        for place, said in ((tmp_path / "no" / "r", "is not a directory"), (tmp_path, "is a directory")):
             refused = run("--replay", option, str(place))
             assert (refused.code, refused.out) == (exits.USAGE, "")
             assert said in refused.err

@@ -95,7 +95,7 @@ def test_text_from_stdin_and_a_rule_of_ones_own(empty: Any, run: Run, home: Path
         (("x", "--check", "{"), "the check is not JSON", ""),
         (("x", "--check", '{"comand": "x"}'), "a check has no 'comand'", "Did you mean command?"),
         (("y" * 9000,), "rule has 9,000 characters", "Split it"),
-        (("x", "--file", "notes.txt"), "notes.txt is no rule file", "workbench rules import"),
+        (("x", "--file", "notes.txt"), "notes.txt is not a rule file", "workbench rules import"),
         (("x", "--file", "../CLAUDE.md"), "is outside of the project", "Name a file below it."),
         (("x", "--file", "CLAUDE.md", "--home", "--json-lines", "f"), "from the file alone", ""),
     ],

@@ -529,7 +529,7 @@ def test_times_of_segments_are_those_of_ids(pair: Pair, late: str) -> None:
 
 
 def test_ids_have_a_form(pair: Pair) -> None:
-    """One with what a terminal obeys, of hundreds of characters, or that is no text is put aside."""
+    """One with what a terminal obeys, of hundreds of characters, or that is not text is put aside."""
     before = pair.rules()
     odd = ("rule-\x1b[2J", "rule-\n2026-11-24  cli (anna)", "rule-\u202ex", "x" * 300)
     for identifier in odd:

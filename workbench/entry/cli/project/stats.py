@@ -221,7 +221,9 @@ def outcome_lines(found: UsageResponse, rules: Mapping[str, str]) -> list[str]:
             cells = (f"{outcome.judged:,}", share, without, gap)
         had = f"{max(one.given, one.loaded):,}"
         rows.append((_rule_name(one, rules), one.variant or "·", had, *cells))
-    note = "differences in points; rules are given to the tasks they match, so that a difference is no cause"
+    note = (
+        "differences in points; rules are given to the tasks they match, so that a difference is not a cause"
+    )
     return [*_align(rows, 2), note, *_variant_lines(found)]
 
 

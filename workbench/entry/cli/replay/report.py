@@ -59,7 +59,7 @@ def _file(option: str, given: str | None) -> Path | None:
         return None
     path = Path(given).expanduser()
     if path.is_dir() or not path.parent.is_dir():
-        reason = "is a directory" if path.is_dir() else f"{path.parent} is no directory"
+        reason = "is a directory" if path.is_dir() else f"{path.parent} is not a directory"
         raise UsageError(f"{option} {given}: {reason}", hint="Name a file in a directory that exists.")
     return path
 

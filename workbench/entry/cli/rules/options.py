@@ -138,7 +138,7 @@ def context_fields(
 ) -> dict[str, Any]:
     """Return the options as fields of a plan's request.
 
-    Raises: UsageError for what is no fact; StoreError.
+    Raises: UsageError for what is not a fact; StoreError.
     """
     active = ("", "")
     if session_id and (scenario is None or step is None):
@@ -161,7 +161,7 @@ def _facts(given: Sequence[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (name and equals and value):
             raise UsageError(
-                f"{visible_line(text)!r} is no fact", hint="Write NAME=VALUE: --fact phase=release"
+                f"{visible_line(text)!r} is not a fact", hint="Write NAME=VALUE: --fact phase=release"
             )
         found.setdefault(name, []).append(value)
     return tuple((name, tuple(values)) for name, values in found.items())

@@ -207,5 +207,5 @@ def _payload(given: str) -> dict[str, Any]:
     text = given if given != "-" else read_input("-", "the payload", _MAX_INPUT).decode("utf-8", "replace")
     found = decode_json(text, "payload", "--payload", '{"why": "…"}')
     if not isinstance(found, dict):
-        raise UsageError("the payload is no JSON object", hint="""Such as --payload '{"why": "…"}'.""")
+        raise UsageError("the payload is not a JSON object", hint="""Such as --payload '{"why": "…"}'.""")
     return found

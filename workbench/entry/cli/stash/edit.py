@@ -214,7 +214,7 @@ def _file_content(project: OpenedProject, name: str) -> bytes:
     except OSError as error:
         raise UsageError(
             f"{name} cannot be read: {error.strerror}",
-            hint="Name a file of the project that is no link out of it.",
+            hint="Name a file of the project that is not a link out of it.",
         ) from error
 
 

@@ -184,7 +184,7 @@ def _decode_line(line: bytes) -> object:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"the line is no JSON: {error}", hint='{"query": "how do we store sessions?"}'
+            f"the line is not JSON: {error}", hint='{"query": "how do we store sessions?"}'
         ) from error
 
 
