@@ -113,9 +113,9 @@ def read_blocks(page: Path) -> list[Block]:
 def _read_comments(above: str, place: str, where: str) -> Comments:
     said: dict[str, list[str]] = {}
     for line in reversed(above.splitlines()):
-        found = _COMMENT.fullmatch(line)
-        if found is not None:
-            said.setdefault(found[1], []).insert(0, found[2] or "")
+        match = _COMMENT.fullmatch(line)
+        if match is not None:
+            said.setdefault(match[1], []).insert(0, match[2] or "")
         else:
             break
     needs = said.get("needs", [""])[0]

@@ -92,7 +92,7 @@ def test_what_no_test_runs_names_what_there_is() -> None:
     from workbench.entry.cli.reference import every_command
 
     options = {
-        path: {name for one in command.params for name in (*one.opts, *one.secondary_opts)} | {"--help"}
+        path: {name for param in command.params for name in (*param.opts, *param.secondary_opts)} | {"--help"}
         for path, command in every_command()
     }
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))

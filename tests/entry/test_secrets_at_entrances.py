@@ -62,7 +62,7 @@ def kept(shop: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def leaked(text: str | bytes) -> list[str]:
     data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-    return [one for one in SECRETS if one[len(one) // 2 :].encode() in data]
+    return [secret for secret in SECRETS if secret[len(secret) // 2 :].encode() in data]
 
 
 def leaks_in(*roots: Path) -> list[str]:
@@ -129,7 +129,7 @@ def test_what_agents_report_and_ask_is_masked(
             done = answer(served, tool["name"], without(arguments, *left_out), "claude")
             assert leaked(done.model_dump_json()) == [], (tool["name"], left_out)
     served.close()
-    shop.write("shop/keys.py", "".join(f'TOKEN_{at} = "{one}"\n' for at, one in enumerate(SECRETS)))
+    shop.write("shop/keys.py", "".join(f'TOKEN_{at} = "{secret}"\n' for at, secret in enumerate(SECRETS)))
     assert main.run(["plan", "the TOKEN_1 of shop/keys.py", "--copy", "--budget", "4000"]) == exits.OK
     assert "TOKEN_1" in (kept / "clipboard.txt").read_text()
     for number, words in enumerate(EXPORTS):

@@ -107,22 +107,22 @@ def _range(sources: Sources, handle: Handle, given: SessionLines) -> HandleText:
 
 
 def _definition(sources: Sources, handle: Handle, given: SessionLines) -> HandleText:
-    found = find_definitions(sources, handle.parts, handle.paths)
-    if not found and handle.paths:  # a heading may hold what separates names
-        found = find_definitions(sources, (handle.name,), handle.paths)
+    definitions = find_definitions(sources, handle.parts, handle.paths)
+    if not definitions and handle.paths:  # a heading may hold what separates names
+        definitions = find_definitions(sources, (handle.name,), handle.paths)
     if handle.aspect is Aspect.CALLERS and not handle.paths:
-        return _relation(sources, handle, found, given)
-    if not found:
+        return _relation(sources, handle, definitions, given)
+    if not definitions:
         return _unknown(handle, refused_path(handle) or nearest_names(sources, handle))
     if handle.aspect in (Aspect.CALLERS, Aspect.USES, Aspect.SUBCLASSES):
-        return _relation(sources, handle, found, given)
-    if not is_best(found) and not _are_beside(found):
-        lines = [_place(one) for one in found[:_LISTED]]
-        if len(found) > _LISTED:
-            lines.append(f"and {len(found) - _LISTED:,} more; qualify the name")
-        heading = f"{visible_line(handle.text)}: {len(found):,} definitions; ask for one as path:name"
+        return _relation(sources, handle, definitions, given)
+    if not is_best(definitions) and not _are_beside(definitions):
+        lines = [_place(one) for one in definitions[:_LISTED]]
+        if len(definitions) > _LISTED:
+            lines.append(f"and {len(definitions) - _LISTED:,} more; qualify the name")
+        heading = f"{visible_line(handle.text)}: {len(definitions):,} definitions; ask for one as path:name"
         return _list(Found.AMBIGUOUS, heading, tuple(lines))
-    return _body(sources, found, given)
+    return _body(sources, definitions, given)
 
 
 def _body(sources: Sources, found: Sequence[Definition], given: SessionLines) -> HandleText:

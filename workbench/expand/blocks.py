@@ -125,7 +125,7 @@ def _fill(
         block = fit(make(actual), share, count)
         actual.note(block)
         blocks.append(block)
-    text = "".join(block_text(one) for one in blocks if one.found is not Found.LEFT_OUT)
+    text = "".join(block_text(block) for block in blocks if block.found is not Found.LEFT_OUT)
     left = [visible_line(one.heading.split("\n", 1)[0]) for one in blocks if one.found is Found.LEFT_OUT]
     note = f"No room for: {', '.join(left)}\n" if left else ""
     if note and count(text + note) <= room:

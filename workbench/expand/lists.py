@@ -52,8 +52,8 @@ def file_outline(symbols: Sequence[Symbol]) -> tuple[str, ...]:
 
 def uses_heading(name: str, defined: Sequence[Definition], uses: Sequence[FileUses]) -> str:
     """Return one line that counts the uses: in source, in tests, elsewhere."""
-    code = [one for one in uses if one.role in _CODE and one.uses]
-    tests = [one for one in uses if one.role is Role.TEST and one.uses]
+    code = [use for use in uses if use.role in _CODE and use.uses]
+    tests = [use for use in uses if use.role is Role.TEST and use.uses]
     total = sum(len(one.uses) for one in code)
     at = f" ({visible_line(defined[0].path)}:{defined[0].symbol.line})" if defined else ""
     also = f", {sum(len(one.uses) for one in tests):,} in {plural(len(tests), 'test file')}" if tests else ""
@@ -62,7 +62,7 @@ def uses_heading(name: str, defined: Sequence[Definition], uses: Sequence[FileUs
 
 def uses_lines(uses: Sequence[FileUses]) -> tuple[str, ...]:
     """Return the uses by file: in source with their text, or very many by definition; elsewhere counted."""
-    code = [one for one in uses if one.role in _CODE and one.uses]
+    code = [use for use in uses if use.role in _CODE and use.uses]
     lines: list[str] = []
     with_text = sum(len(one.uses) for one in code) <= _WITH_TEXT
     for one in code:
@@ -75,14 +75,14 @@ def uses_lines(uses: Sequence[FileUses]) -> tuple[str, ...]:
             where = f"  [{visible_line(use.inside)}]" if use.inside and use.inside != inside else ""
             inside = use.inside
             lines.append(f"  {use.line}: {cut(use.text, _LONGEST)}{where}")
-    others = [one for one in uses if one.role not in _CODE and one.uses]
-    tests = [one for one in others if one.role is Role.TEST]
-    prose = [one for one in others if one.role is not Role.TEST]
+    others = [use for use in uses if use.role not in _CODE and use.uses]
+    tests = [other for other in others if other.role is Role.TEST]
+    prose = [other for other in others if other.role is not Role.TEST]
     if tests:
         lines.append(f"tests: {_count_text(tests)}")
     if prose:
         lines.append(f"elsewhere: {_count_text(prose)}")
-    commented = [one for one in uses if one.mentions and one.role in _CODE]
+    commented = [use for use in uses if use.mentions and use.role in _CODE]
     for one in commented[:_COMMENTED]:
         numbers = ", ".join(map(str, one.mentions[:_NUMBERS]))
         more = f" and {len(one.mentions) - _NUMBERS:,} more" if len(one.mentions) > _NUMBERS else ""

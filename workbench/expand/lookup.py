@@ -153,9 +153,9 @@ def _find_inherited(
     found: list[Definition] = []
     for base in bases:
         found += [
-            one
-            for one in _definitions_of(sources, parts[-1], ())
-            if one.symbol.parent.casefold() == base.casefold()
+            definition
+            for definition in _definitions_of(sources, parts[-1], ())
+            if definition.symbol.parent.casefold() == base.casefold()
         ]
     if not found and depth:
         for base in bases:

@@ -212,7 +212,7 @@ def docstring_lines(file: SourceFile) -> frozenset[int]:
 
 def _declaring_lines(file: SourceFile, name: str, defined: Sequence[Definition]) -> set[int]:
     """Return the lines that declare the name: of each definition the first line with the name."""
-    own = [one for one in file.symbols if one.name == name]
+    own = [symbol for symbol in file.symbols if symbol.name == name]
     own += [one.symbol for one in defined if one.path == file.path]
     lines = set()
     for symbol in own:
@@ -231,7 +231,7 @@ def enclosing(symbols: Iterable[Symbol], line: int) -> str:
 
 def enclosing_symbol(symbols: Iterable[Symbol], line: int) -> Symbol | None:
     """Return the innermost definition that a line is in."""
-    around = [one for one in symbols if one.line <= line <= one.end_line]
+    around = [symbol for symbol in symbols if symbol.line <= line <= symbol.end_line]
     return min(around, key=lambda one: (one.end_line - one.line, -one.line), default=None)
 
 
@@ -263,12 +263,12 @@ def find_dependencies(sources: Sources, definition: Definition) -> list[Definiti
         if name in (symbol.name, symbol.parent) or not index.frequency("name", _term(name)):
             continue
         known = [
-            one
-            for one in listed_definitions(sources, (name,))
-            if one.symbol.name == name
-            and (one.role is not Role.TEST or file.role is Role.TEST)
-            and index.languages[index.positions[one.path]] == file.language
-            and _is_written_so(one, written[name])
+            definition
+            for definition in listed_definitions(sources, (name,))
+            if definition.symbol.name == name
+            and (definition.role is not Role.TEST or file.role is Role.TEST)
+            and index.languages[index.positions[definition.path]] == file.language
+            and _is_written_so(definition, written[name])
         ]
         here = [one for one in known if one.path == definition.path]
         near = here or [one for one in known if is_near(one)] or known
@@ -297,10 +297,10 @@ def find_subclasses(sources: Sources, name: str) -> list[Definition]:
 
     index = sources.index
     found = [
-        Definition(index.paths[row], index.roles[row], one)
+        Definition(index.paths[row], index.roles[row], symbol)
         for row in positions_with(sources, name)
-        for one in sources.symbols(row)
-        if one.name != name and name in one.signature and name in find_bases(one)
+        for symbol in sources.symbols(row)
+        if symbol.name != name and name in symbol.signature and name in find_bases(symbol)
     ]
     return sorted(found, key=lambda one: (_rank(one.role), one.path, one.symbol.line))
 
@@ -320,16 +320,16 @@ def find_links(sources: Sources, path: str) -> Links:
     row = index.positions.get(path, -1)
 
     def paths(rows: Iterable[int]) -> tuple[str, ...]:
-        return tuple(sorted({index.paths[one] for one in rows if index.alive[one]}))
+        return tuple(sorted({index.paths[row] for row in rows if index.alive[row]}))
 
     edges, tests = index.edges.tolist(), index.tests.tolist()
     importers = [source for source, target in edges if target == row]
     testing = {test for test, source in tests if source == row}
-    testing |= {one for one in importers if index.roles[one] is Role.TEST}
+    testing |= {importer for importer in importers if index.roles[importer] is Role.TEST}
     if row >= 0 and index.roles[row] is Role.TEST:
         testing -= set(importers)
     return Links(
         paths(target for source, target in edges if source == row),
-        paths(one for one in importers if one not in testing),
+        paths(importer for importer in importers if importer not in testing),
         paths(testing),
     )

@@ -40,8 +40,8 @@ CHECKED = frozenset(
 
 def test_no_field_of_any_command_keeps_a_secret(project: Any, home: Path, run: Run) -> None:
     """What is typed, imported and indexed is masked in journals, tables, indexes, logs and names of files."""
-    lines = "".join(f'def connect_{at}(token="{one}"): ...\n' for at, one in enumerate(SECRETS))
-    project.write("pkg/connect.py", lines + "".join(f"# {one}\n" for one in SECRETS))
+    lines = "".join(f'def connect_{at}(token="{secret}"): ...\n' for at, secret in enumerate(SECRETS))
+    project.write("pkg/connect.py", lines + "".join(f"# {secret}\n" for secret in SECRETS))
     project.commit(f"Connect\n\n{' '.join(SECRETS)}")
     project.write("run.jsonl", lines_of(run_of(text=f"I'll use httpx because {' '.join(SECRETS)}")).decode())
     spoken: dict[str, set[str]] = {}
@@ -50,8 +50,8 @@ def test_no_field_of_any_command_keeps_a_secret(project: Any, home: Path, run: R
         done = run(*arguments)
         assert done.code == 0, (arguments, done.err)
         name, command = command_of(arguments)
-        fields = {field_name(one) for one in text_fields(command) if isinstance(one, click.Argument)}
-        fields |= {one for one in arguments if one.startswith("--")}
+        fields = {field_name(field) for field in text_fields(command) if isinstance(field, click.Argument)}
+        fields |= {argument for argument in arguments if argument.startswith("--")}
         spoken.setdefault(name, set()).update(fields)
         return done
 
@@ -78,7 +78,7 @@ def test_no_field_of_any_command_keeps_a_secret(project: Any, home: Path, run: R
     assert found_in(project.root / ".workbench", home) == []
     tables = "\n".join(rows(project.root / ".workbench"))
     assert "connect_7(token=" in tables
-    assert [one for one in SECRETS if one in tables] == []
+    assert [secret for secret in SECRETS if secret in tables] == []
 
 
 def keep_plans(say: Callable[..., Ran], text: str) -> None:

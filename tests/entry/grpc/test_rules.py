@@ -97,16 +97,16 @@ async def test_a_server_of_its_own_process(shop: Work, tmp_path: Path) -> None:
             assert [*first.rules, *second.rules] == every
             assert (len(every), first.total_count, second.next_cursor) == (5, 5, None)
             assert [rule.authority for rule in every[:2]] == [Authority.ABSOLUTE] * 2
-            found = await client.search_memory_rules(
+            rules = await client.search_memory_rules(
                 "migration of a table", search_mode="sparse", score_threshold=0.1
             )
-            assert found[0][0].tags == ("domain:backend",)
-            assert 0.1 <= found[0][1] <= 1
+            assert rules[0][0].tags == ("domain:backend",)
+            assert 0.1 <= rules[0][1] <= 1
             context = await client.get_context_rules(
                 "migration of a table", tool_targets=["claude"], score_threshold=0.1
             )
             assert list(context.absolute) == every[:2]
-            assert found[0][0] in context.rules
+            assert rules[0][0] in context.rules
             assert await client.get_memory_rule_by_id(every[0].id) == every[0]
             assert await client.get_memory_rule_by_id("rule-none") is None
             assert await client.update_rule_usage([every[0].id], "s-1", "claude")
@@ -192,9 +192,9 @@ async def test_a_busy_server_is_asked_again_and_a_silent_one_left(monkeypatch: p
     server.start()
     try:
         async with AsyncIngestClient(f"127.0.0.1:{port}") as client:
-            found = await client.get_memory_rule_by_id("a")
-            assert found is not None
-            assert (found.id, found.category, asked) == ("a", Category.AGENT, ["a"] * 3)
+            rule = await client.get_memory_rule_by_id("a")
+            assert rule is not None
+            assert (rule.id, rule.category, asked) == ("a", Category.AGENT, ["a"] * 3)
             with pytest.raises(grpc.RpcError, match="not now"):
                 await client.get_memory_rule_by_id("never")
             assert asked[3:] == ["never"] * 4

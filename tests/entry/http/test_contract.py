@@ -89,7 +89,7 @@ async def test_every_request_answers_as_its_example_does(shop: Work) -> None:
         assert (why["path"], why["state"], why["file"]["place"]) == ("shop/auth.py", "shown", 1)
     if os.environ.get("UPDATE_GOLDENS"):
         EXAMPLES.write_text(json.dumps(examples, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    assert asked >= {(one.method, one.path) for one in OPERATIONS}
+    assert asked >= {(operation.method, operation.path) for operation in OPERATIONS}
 
 
 def filled(text: str, known: dict[str, str]) -> str:
@@ -101,9 +101,9 @@ def filled(text: str, known: dict[str, str]) -> str:
 
 def operation_at(method: str, path: str) -> tuple[str, str]:
     plain = path.partition("?")[0]
-    for one in OPERATIONS:
-        if one.method == method and re.fullmatch(one.path.replace("{id}", "[^/]+"), plain):
-            return one.method, one.path
+    for operation in OPERATIONS:
+        if operation.method == method and re.fullmatch(operation.path.replace("{id}", "[^/]+"), plain):
+            return operation.method, operation.path
     return method, plain
 
 

@@ -177,7 +177,7 @@ async def test_few_processes_plan_at_a_time(
             work.write(f"{work.root.name}.py", "def refresh_token(): ...\n")
             work.commit()
             assert (await ask(client, TASK, project_root=str(work.root))).status_code == 200
-        running = [one for one in service.projects.opened_projects() if one.planner.is_running]
+        running = [project for project in service.projects.opened_projects() if project.planner.is_running]
         await until(lambda: len([one for one in running if one.planner.is_running]) <= 2)
         assert (await client.get("/v1/rules", params={"project_root": str(works[0].root)})).status_code == 200
         await until(lambda: [one.root for one in running if one.planner.is_running] == [works[0].root])

@@ -197,7 +197,7 @@ async def test_a_crowd_is_answered_or_asked_to_come_again(shop: Work) -> None:
         assert (await client.get("/v1/health")).json()["running"] == 40
         release.set()
         await holding
-        assert {(await one).status_code for one in calls[:39]} == {200}
+        assert {(await call).status_code for call in calls[:39]} == {200}
         waiting = asyncio.create_task(service.workers.run(begun.wait, project=service.projects.find("")))
         assert await waiting
         assert service.workers.running == 0

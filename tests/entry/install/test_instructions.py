@@ -43,9 +43,9 @@ def written(
     """Install or uninstall everything of a level for all agents; return how many files were written."""
     files = (installed_files if uninstall else settings_files)(where, [*AGENTS.values()], kinds, level)
     changes = plan_changes(files, where.environment, uninstall=uninstall)
-    assert [one.refused for one in changes if one.refused] == []
+    assert [change.refused for change in changes if change.refused] == []
     apply_changes(changes, where.environment)
-    return sum(one.is_change for one in changes)
+    return sum(change.is_change for change in changes)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -64,7 +64,7 @@ def test_it_is_added_once_and_taken_out_byte_for_byte(where: AgentPlaces, name: 
     written(where, PROJECT, uninstall=True)
     assert file.path.read_bytes() == before
     file.path.write_bytes(b"- First.\n" + added.replace(b"## Context workbench", b"## Ours") + b"- Last.\n")
-    assert {one.installed for one in agent_states(where, (RULES,), [AGENTS["codex"]])} == {False, None}
+    assert {state.installed for state in agent_states(where, (RULES,), [AGENTS["codex"]])} == {False, None}
     written(where, PROJECT, uninstall=True)
     assert file.path.read_text(encoding="utf-8").split() == [
         "-",

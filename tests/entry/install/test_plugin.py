@@ -71,7 +71,7 @@ def test_a_manifest_is_what_its_agent_documents(manifest: str) -> None:
     assert hooks.get("version", 1) == 1
     assert [*hooks["hooks"]] == [*EVENTS[agent]]
     for name, groups in hooks["hooks"].items():
-        assert all(is_hook(one) for one in groups)
+        assert all(is_hook(group) for group in groups)
         assert f"workbench hook {name} --agent {agent} 2>/dev/null || true" in json.dumps(groups)
 
 

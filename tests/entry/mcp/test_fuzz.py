@@ -95,7 +95,7 @@ def fitting(random: Random, schema: dict[str, Any]) -> Any:
         return some if random.random() < 0.95 else {**some, random.choice(WORDS): value(random)}
     if kind == "array":
         return [fitting(random, schema.get("items", {})) for _ in range(random.randrange(4))]
-    numbers = [one for one in NUMBERS if isinstance(one, int | float)]
+    numbers = [number for number in NUMBERS if isinstance(number, int | float)]
     simple = {
         "string": WORDS,
         "integer": numbers,

@@ -236,16 +236,16 @@ def test_the_means_are_found_as_copying_takes_them(
         for name in tools:
             machine.tool(name)
         for terminal in (False, True):
-            found = find_means(mode, machine.environment(**variables), terminal=terminal, platform="linux")
-            assert machine.copy("x", ClipboardConfig(mode), terminal=terminal, **variables).means == found
+            means = find_means(mode, machine.environment(**variables), terminal=terminal, platform="linux")
+            assert machine.copy("x", ClipboardConfig(mode), terminal=terminal, **variables).means == means
 
 
 def test_the_doctor_finds_tmux(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """It says how text is copied, also from the app's process without a terminal."""
 
     def find_clipboard() -> DoctorFinding:
-        found = examine(Config(), ProjectError("no project", hint="none"))
-        return next(one for one in found if one.name == "clipboard")
+        findings = examine(Config(), ProjectError("no project", hint="none"))
+        return next(one for one in findings if one.name == "clipboard")
 
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "TMUX", "SSH_TTY", "SSH_CONNECTION", "TERM"):
         monkeypatch.delenv(name, raising=False)
@@ -282,9 +282,9 @@ def test_the_sequence_decodes_to_the_text(text: str, environment: Mapping[str, s
     """Whatever the text and the multiplexer, what comes out of it is OSC 52 with exactly the text."""
     sequence = osc52(text, environment)
     plain = sequence if environment["TERM"] == "xterm" else unwrapped(sequence)
-    found = re.fullmatch(r"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", plain)
-    assert found is not None
-    assert b64decode(found[1]).decode() == text
+    match = re.fullmatch(r"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", plain)
+    assert match is not None
+    assert b64decode(match[1]).decode() == text
 
 
 def test_screen_gets_short_strings_without_an_end_inside() -> None:

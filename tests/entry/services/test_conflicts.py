@@ -26,7 +26,7 @@ def pair(tmp_path: Path) -> tuple[Clone, Clone]:
 
 
 def waiting(host: ProjectHost, text: str = "") -> dict[str, ConflictRow]:
-    return {one.of: one for one in conflict_page(host, text, limit=10).rows}
+    return {row.of: row for row in conflict_page(host, text, limit=10).rows}
 
 
 def test_conflicts_of_every_type_are_listed_and_settled(pair: tuple[Clone, Clone]) -> None:
@@ -51,13 +51,13 @@ def test_conflicts_of_every_type_are_listed_and_settled(pair: tuple[Clone, Clone
         assert done.conflict.id == found[of].id
         assert len(done.records) == 1
     assert waiting(host) == {}
-    assert [one.rule for one in anna.rules.records()] == ["Round VAT half up."]
-    assert [one.text for one in anna.learnings.records()] == ["The cache is off but in production"]
+    assert [record.rule for record in anna.rules.records()] == ["Round VAT half up."]
+    assert [record.text for record in anna.learnings.records()] == ["The cache is off but in production"]
     [held] = anna.stash.store.ledger().records.values()
     assert (held.topic, held.protected) == ("sessions", True)
     anna.send(bob)
     assert waiting(ProjectHost(bob.opened(), "http")) == {}
-    assert [one.topic for one in bob.stash.store.ledger().records.values()] == ["sessions"]
+    assert [record.topic for record in bob.stash.store.ledger().records.values()] == ["sessions"]
     for service in (anna.rules, anna.learnings, anna.stash):
         service.undo()
     again = ProjectHost(anna.opened(), "http")
@@ -72,7 +72,7 @@ def test_no_agent_takes_out_of_force_what_a_person_confirmed(pair: tuple[Clone, 
     anna.rules.add(new_rule({"rule": "Never round VAT down, and log the rest."}, rule.project_id))
     anna.stash.protect(["seg-1"])
     host, person = ProjectHost(anna.opened(), "mcp"), ProjectHost(anna.opened(), "http")
-    found = {(one.of, one.kind): one for one in conflict_page(host, limit=10).rows}
+    found = {(row.of, row.kind): row for row in conflict_page(host, limit=10).rows}
     assert len(found) == 4
     for one in found.values():
         left = one.kind is ConflictKind.CONCURRENT or one.left.text.startswith("Round")

@@ -148,8 +148,8 @@ def test_doctor_says_how_the_cache_is(
 
     def finding(url: str) -> DoctorFinding:
         config = replace(Config(), cache=CacheConfig(redis_url=url))
-        found = examine(config, ProjectError("no project", hint="none"))
-        return next(each for each in found if each.name == "cache")
+        findings = examine(config, ProjectError("no project", hint="none"))
+        return next(each for each in findings if each.name == "cache")
 
     server = make_redis()
     assert finding("") == DoctorFinding("cache", State.OK, "in each process, no Redis")

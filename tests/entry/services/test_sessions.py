@@ -67,7 +67,7 @@ def test_transcripts_are_counted_by_agent(opened: OpenedProject, home: Mapping[s
     assert (ours.oldest, ours.newest, ours.known) == (OLD, OLD, 0)
     assert (codex.agent, codex.files, codex.certain) == ("Codex", 1, False)
     import_sessions(opened, Config().sessions, (), ImportRequest(), environment=home)
-    assert [found.known for found in discover_sessions(opened, environment=home)] == [1, 1]
+    assert [session.known for session in discover_sessions(opened, environment=home)] == [1, 1]
 
 
 def test_a_transcript_is_the_original_or_its_copy(opened: OpenedProject, home: Mapping[str, str]) -> None:

@@ -38,8 +38,8 @@ def test_limits_and_their_days(work: Any) -> None:
     opened = replace(open_project(work.root, Config()), clock=ManualClock(NOW))
     opened.state.mkdir(exist_ok=True)
     report = storage_report(opened)
-    kinds = {one.name: one for one in report.kinds}
-    assert [one.name for one in report.kinds] == ["metrics", "archive", "sessions", "tables", "rules"]
+    kinds = {kind.name: kind for kind in report.kinds}
+    assert [kind.name for kind in report.kinds] == ["metrics", "archive", "sessions", "tables", "rules"]
     assert (kinds["sessions"].limit, kinds["sessions"].limit_on) == (90_000, "2027-04-06")
     assert (kinds["archive"].limit, kinds["archive"].limit_on) == (500 << 20, "")  # in 1,400 years
     assert (kinds["metrics"].limit, kinds["metrics"].limit_on) == (16 << 20, "")

@@ -88,8 +88,8 @@ def opened(tmp_path: Path) -> Open:
         (tmp_path / root / ".workbench").mkdir(parents=True, exist_ok=True)
         settings = {"store": "qdrant", "qdrant_url": "http://127.0.0.1:6333", "here": 0, **given}
         config = Config(vectors=VectorsConfig(**settings))
-        found = find_state(tmp_path / root, config, {"WORKBENCH_HOME": str(tmp_path / f"home-{root}")})
-        project = replace(found, clock=CLOCK)
+        state = find_state(tmp_path / root, config, {"WORKBENCH_HOME": str(tmp_path / f"home-{root}")})
+        project = replace(state, clock=CLOCK)
         embedder = embedder or Words()
         vars(project)["text_vectors"] = (project.vectors_by(embedder, embedder.model), "")
         return project
@@ -205,7 +205,7 @@ def test_another_machine_need_not_embed(opened: Open, monkeypatch: pytest.Monkey
     stash(other, *TEXTS, "nobody has this yet")
     find(other, "cache")
     assert set(embedder.texts) - {"cache"} <= {"nobody has this yet", *TEXTS}
-    assert len([one for one in embedder.texts if one in TEXTS]) <= 1
+    assert len([text for text in embedder.texts if text in TEXTS]) <= 1
 
 
 def test_what_is_purged_goes_from_the_server(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,10 +284,10 @@ def test_a_changed_model_takes_over_when_it_is_complete(qdrant: Any, opened: Ope
     for project in projects:
         (project.root / "CLAUDE.md").write_text(f"# R\n\n- Keep {project.root.name} tidy always.\n")
         vectors.sync_vectors(project)
-    before = {one.alias_name: one.collection_name for one in qdrant.get_aliases().aliases}
+    before = {alias.alias_name: alias.collection_name for alias in qdrant.get_aliases().aliases}
     changed = opened(Words("other"), root="one", kinds=("rules",))
     vectors.sync_vectors(changed)
-    after = {one.alias_name: one.collection_name for one in qdrant.get_aliases().aliases}
+    after = {alias.alias_name: alias.collection_name for alias in qdrant.get_aliases().aliases}
     assert before.keys() == after.keys() == {"_memory"}
     assert before != after
     for project in (changed, opened(Words("other"), root="two", kinds=("rules",))):
@@ -304,11 +304,11 @@ def test_what_belongs_to_nothing_is_named_and_removed(qdrant: Any, opened: Open)
     for name in (f"{gone}-00000000", f"{others}-00000000"):
         qdrant.create_collection(name, vectors_config={})
     status = vectors.vector_status(project)
-    kinds = {one.kind: one.name for one in status.collections}
+    kinds = {collection.kind: collection.name for collection in status.collections}
     assert kinds["orphan"] == f"{gone}-00000000"
     assert (status.current, status.store, status.fault) == (True, "qdrant", "")
     assert vectors.clean_vectors(project) == (f"{gone}-00000000",)
-    left = {one.name for one in qdrant.get_collections().collections}
+    left = {collection.name for collection in qdrant.get_collections().collections}
     assert f"{others}-00000000" in left
     assert kinds["stash"] in left
 

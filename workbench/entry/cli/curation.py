@@ -143,7 +143,7 @@ def show_walked(
     here: Invocation, ledger: Ledger[Any], view: ChangeView, title: str, **more: object
 ) -> list[Any]:
     """Show the step that was undone or done again; return its entries. `more` are further keys of JSON."""
-    walked = (one for one in reversed(ledger.steps.values()) if not one.of_another)
+    walked = (step for step in reversed(ledger.steps.values()) if not step.of_another)
     step, out = next(one for one in walked if one.undoes or one.redoes or one.title == title), here.out
     entries = list(view.describe(ledger, step.changes))
     if here.flags.json:
@@ -229,7 +229,7 @@ def decide_all(
     """Return what options decide about conflicts; without an action what is suggested."""
     chosen = None if action is None else Action(action.replace("-", "_"))
     given: dict[str, Any] = {"text": text, "keep": keep or "", "scope": scopes, "reason": reason}
-    return [decide(one, chosen, **given) for one in conflicts]
+    return [decide(conflict, chosen, **given) for conflict in conflicts]
 
 
 def settle_conflicts(

@@ -128,7 +128,7 @@ class AsyncIngestClient:
             tool_targets=tool_targets,
         )
         found = await self._call("SearchMemoryRules", request, timeout)
-        return [(rule_of(one), one.relevance_score) for one in found.rules]
+        return [(rule_of(rule), rule.relevance_score) for rule in found.rules]
 
     async def get_memory_rule_by_id(
         self,

@@ -99,8 +99,8 @@ class GrpcMethod:
 
 
 METHODS: Final = {
-    one.name: GrpcMethod(
-        f"/{SERVICE}/{one.name}", GetMessageClass(one.input_type), GetMessageClass(one.output_type)
+    method.name: GrpcMethod(
+        f"/{SERVICE}/{method.name}", GetMessageClass(method.input_type), GetMessageClass(method.output_type)
     )
-    for one in messages.DESCRIPTOR.services_by_name[SERVICE].methods
+    for method in messages.DESCRIPTOR.services_by_name[SERVICE].methods
 }

@@ -70,7 +70,7 @@ class RuleService:
         return messages.MemoryRulesResponse(rules=rules, total_count=page.total, next_cursor=page.cursor)
 
     def _search(self, request: Any) -> Any:  # noqa: ANN401 - generated
-        mode = next((one for one in MODES if one == (request.search_mode or MODES[0])), None)
+        mode = next((mode for mode in MODES if mode == (request.search_mode or MODES[0])), None)
         if mode is None:
             hint = f"Use one of {', '.join(MODES)}."
             raise UsageError(f"unknown search_mode {request.search_mode!r}", hint=hint)

@@ -47,8 +47,8 @@ def match_rules(host: ProjectHost, given: messages.MatchRequest) -> MatchRespons
 
     with host.operation("rules") as work:
         request = plan_request(work.project, given.task, session=given.session_id, **known_settings(given))
-        found = match_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
-        return match_response(found)
+        report = match_for(work.project, work.measurement, request, progress=host.progress, by=host.by)
+        return match_response(report)
 
 
 def check_call(host: ProjectHost, given: messages.CheckRequest) -> CheckResponse:
@@ -59,8 +59,8 @@ def check_call(host: ProjectHost, given: messages.CheckRequest) -> CheckResponse
     with host.turn() as project:
         rules, notes = current_rules(project.root, project.config)
         work = work_context(project, given.cwd or str(project.root), **known_settings(given))
-        found = check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), work))
-        return structs.replace(found, notes=(*notes, *found.notes))
+        response = check_response(check_tool_call(project.root, rules, given.tool, dict(given.input), work))
+        return structs.replace(response, notes=(*notes, *response.notes))
 
 
 def fetch_rules(host: ProjectHost, given: messages.RuleFetchRequest) -> answers.RuleRows:
@@ -144,7 +144,7 @@ def recall(host: ProjectHost, given: messages.RecallRequest) -> answers.RecallAn
     from workbench.memory.learnings.prompt import escape_frame
 
     with host.operation("memory") as work:
-        ranked = [one.learning for one in recall_learnings(work.project, given.query)]
+        ranked = [learning.learning for learning in recall_learnings(work.project, given.query)]
         found = ranked[: given.limit]
         note_recalled(work.project, found)
     return answers.RecallAnswer(
@@ -188,7 +188,7 @@ def stash(host: ProjectHost, given: messages.StashRequest) -> answers.StashRecei
     from workbench.entry.services.stash import put_aside
 
     with host.operation("stash-edit") as work:
-        segments = [ContextSegment(**structs.asdict(one)) for one in given.segments]
+        segments = [ContextSegment(**structs.asdict(segment)) for segment in given.segments]
         added = put_aside(work.project, host.by, segments, given.reason)
     return answers.StashReceipt(
         len(added), tuple(one.segment_id for one in added), sum(one.tokens for one in added)
@@ -248,7 +248,7 @@ def settle_conflict(host: ProjectHost, given: messages.SettleRequest) -> answers
 
     asked = values_of(given, "id", "action")
     done = conflicts.settle_conflict(host, given.id, given.action, **asked, reason=given.reason)
-    held = tuple(one.id for one in done.records)
+    held = tuple(record.id for record in done.records)
     return answers.ConflictReceipt(done.conflict.id, done.conflict.of, done.action, held)
 
 

@@ -95,7 +95,7 @@ Answered = tuple[bytes, Callable[[], None] | None]
 def _operate(project: OpenProject, head: dict[str, Any], body: bytes) -> Answered:
     from workbench.entry.http.operations import OPERATIONS
 
-    operation = next(one for one in OPERATIONS if one.id == head["name"])
+    operation = next(operation for operation in OPERATIONS if operation.id == head["name"])
     given = decode_lossless(body, operation.takes)
     return encode_whole(operation.call(project.host(), given)), None
 

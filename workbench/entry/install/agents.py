@@ -99,7 +99,7 @@ def is_hook(value: object) -> bool:
         if isinstance(inner, list):
             return bool(inner) and all(is_hook(one) for one in inner)
         words = (value.get(key) for key in ("command", "bash", "powershell"))
-        return any(isinstance(one, str) and _HOOK.search(one) is not None for one in words)
+        return any(isinstance(word, str) and _HOOK.search(word) is not None for word in words)
     return False
 
 

@@ -68,7 +68,7 @@ def read_resource(served: ServedProject, address: str, agent: str) -> str:
         name = unquote(address.removeprefix(beginning))
         if address.startswith(beginning) and name:
             return json.dumps(read(served, name, agent), ensure_ascii=False, indent=2, default=str)
-    known = " and ".join(str(one["uriTemplate"]) for one in TEMPLATES)
+    known = " and ".join(str(template["uriTemplate"]) for template in TEMPLATES)
     raise UsageError(f"there is nothing at {address[:200]!r}", hint=f"There are {known}.")
 
 
@@ -80,9 +80,9 @@ def _rules(served: ServedProject, path: str, agent: str) -> object:
         rules, notes = current_rules(project.root, project.config)
         context = make_context(paths=[path], tool=agent or project.config.rules.tool)
     found = [
-        {"id": one.id, "rule": one.rule, "origin": origin_of(one), "authority": str(one.authority)}
-        for one in rules
-        if one.enabled and not left_out(one, context)
+        {"id": rule.id, "rule": rule.rule, "origin": origin_of(rule), "authority": str(rule.authority)}
+        for rule in rules
+        if rule.enabled and not left_out(rule, context)
     ]
     return {"path": path, "rules": found, "notes": notes}
 
@@ -104,7 +104,7 @@ def prompt_text(served: ServedProject, name: str, arguments: Mapping[str, str], 
     if name == "stash":
         return _STASH
     if name not in ("plan", "recall"):
-        known = ", ".join(str(one["name"]) for one in PROMPTS)
+        known = ", ".join(str(prompt["name"]) for prompt in PROMPTS)
         raise UsageError(f"there is no prompt {name[:80]!r}", hint=f"There are {known}.")
     task = arguments.get("task", "")
     if not task.strip():
@@ -116,7 +116,7 @@ def prompt_text(served: ServedProject, name: str, arguments: Mapping[str, str], 
         plan = call_tool(served, "plan_context", {"task": task}, agent)
         assert isinstance(plan, PlanResult)
         return f"{plan.text}\n{task}" if plan.text else task
-    found = call_tool(served, "recall", {"query": task}, agent)
-    assert isinstance(found, RecallResult)
-    lines = [f"- {one.text}\n" for one in found.learnings]
-    return f"{task}\n\n{found.note}\n{''.join(lines)}" if lines else task
+    answer = call_tool(served, "recall", {"query": task}, agent)
+    assert isinstance(answer, RecallResult)
+    lines = [f"- {learning.text}\n" for learning in answer.learnings]
+    return f"{task}\n\n{answer.note}\n{''.join(lines)}" if lines else task

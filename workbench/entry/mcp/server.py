@@ -44,7 +44,7 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
     """Return the server of a project, on any transport."""
 
     async def list_tools(context: ServerRequestContext, params: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool.model_validate(one) for one in listed_tools()])
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed_tools()])
 
     async def call(
         context: ServerRequestContext, params: types.CallToolRequestParams
@@ -54,7 +54,7 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
         return await in_thread(partial(answer, served, params.name, params.arguments or {}, agent))
 
     async def list_prompts(context: ServerRequestContext, params: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[types.Prompt.model_validate(one) for one in PROMPTS])
+        return types.ListPromptsResult(prompts=[types.Prompt.model_validate(prompt) for prompt in PROMPTS])
 
     async def get_prompt(
         context: ServerRequestContext, params: types.GetPromptRequestParams
@@ -73,7 +73,7 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
     async def list_templates(
         context: ServerRequestContext, params: object
     ) -> types.ListResourceTemplatesResult:
-        templates = [types.ResourceTemplate.model_validate(one) for one in TEMPLATES]
+        templates = [types.ResourceTemplate.model_validate(template) for template in TEMPLATES]
         return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read(
@@ -241,7 +241,7 @@ def serve_messages(wire: Wire, opening: Sequence[bytes], line: bytes, served: Se
     """
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     messages = map(json.loads, opening)
-    answered = [one["id"] for one in messages if "id" in one]
+    answered = [message["id"] for message in messages if "id" in message]
     asyncio.run(_serve(wire, [*opening, line], answered, served))
 
 

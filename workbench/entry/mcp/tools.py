@@ -132,12 +132,12 @@ def listed_tools() -> tuple[dict[str, Any], ...]:
     return tuple(
         {
             "name": name,
-            "description": one.description,
-            "inputSchema": schema_of(one.arguments),
-            "outputSchema": schema_of(one.result),
-            "annotations": _annotations(one),
+            "description": tool.description,
+            "inputSchema": schema_of(tool.arguments),
+            "outputSchema": schema_of(tool.result),
+            "annotations": _annotations(tool),
         }
-        for name, one in TOOLS.items()
+        for name, tool in TOOLS.items()
     )
 
 

@@ -118,7 +118,7 @@ def settle_conflict(
     """
     with host.operation("conflicts") as work:
         found = {of: find(work.project, host.by, host.progress) for of, find in _SOURCES.items()}
-        fitting = find_beginning([one for _, rows in found.values() for one in rows], identifier)
+        fitting = find_beginning([row for _, rows in found.values() for row in rows], identifier)
         if fitting is not None:
             decision = decide(fitting, action, text=text, keep=keep, scope=scope, reason=reason)
             return Settlement(fitting, decision.action, found[fitting.of][0].resolve(decision))
@@ -135,7 +135,7 @@ def settle_conflict(
 def find_beginning(rows: Sequence[ConflictRow], identifier: str) -> ConflictRow | None:
     """Return the conflict whose id begins so, None without one. Raises: UsageError for several."""
     fitting = [
-        one for one in rows if identifier and one.id.startswith((identifier, f"conflict-{identifier}"))
+        row for row in rows if identifier and row.id.startswith((identifier, f"conflict-{identifier}"))
     ]
     if len(fitting) > 1:
         raise UsageError(f"{len(fitting)} conflicts begin with {identifier!r}", hint="Give more of the id.")

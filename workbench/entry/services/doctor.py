@@ -79,7 +79,7 @@ def examine(config: Config, opened: OpenedProject | WorkbenchError) -> Iterator[
 
 def doctor_report(findings: Sequence[DoctorFinding]) -> DoctorReport:
     """Return findings as they are published."""
-    return DoctorReport(all(one.state is not State.BROKEN for one in findings), tuple(findings))
+    return DoctorReport(all(finding.state is not State.BROKEN for finding in findings), tuple(findings))
 
 
 def _hooks() -> Iterator[DoctorFinding]:
@@ -90,12 +90,12 @@ def _hooks() -> Iterator[DoctorFinding]:
     if is_off(os.environ):
         yield note("hooks", f"turned off by {SWITCH}", f"Unset {SWITCH}.")
         return
-    found = read_failures(hook_log(), time.time() - _LATELY)
-    if not found:
+    failures = read_failures(hook_log(), time.time() - _LATELY)
+    if not failures:
         yield ok("hooks", "none failed in the last 7 days")
         return
-    last = found[-1]
-    text = f"{plural(len(found), 'failure')} in the last 7 days, the last: {last.agent} {last.event}"
+    last = failures[-1]
+    text = f"{plural(len(failures), 'failure')} in the last 7 days, the last: {last.agent} {last.event}"
     step = "The agents went on without an answer. hooks.deadline says how long they wait."
     yield note("hooks", visible_line(f"{text}: {last.reason}"), step)
 

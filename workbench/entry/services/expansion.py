@@ -41,7 +41,7 @@ def expand_request(
 
     Raises: UsageError for no handle or too many, a budget below 1, an unknown aspect.
     """
-    named = tuple(dict.fromkeys(one.strip() for one in handles if one.strip()))
+    named = tuple(dict.fromkeys(handle.strip() for handle in handles if handle.strip()))
     if not named:
         raise UsageError(
             "nothing is named",
@@ -86,7 +86,7 @@ def expand_for(
         handle = parse_handle(text, find_paths, request.aspect)
         makes.append(partial(answer, sources, handle))
     text, blocks = fill(makes, given, request.token_budget, project.counter.count)
-    if all(one.found is Found.UNKNOWN for one in blocks):
+    if all(block.found is Found.UNKNOWN for block in blocks):
         first = blocks[0]
         names = first.heading.partition(": ")[0]
         why, _, near = first.note.partition(". ")
@@ -105,8 +105,8 @@ def expand_for(
         tokenizer=project.counter.name,
         freshness=synced.freshness,
         handles=tuple(
-            ExpandedHandle(name, one.found, one.path, spans_of(one.numbers), one.note)
-            for name, one in zip(request.handles, blocks, strict=True)
+            ExpandedHandle(name, block.found, block.path, spans_of(block.numbers), block.note)
+            for name, block in zip(request.handles, blocks, strict=True)
         ),
     )
 
@@ -124,5 +124,5 @@ def _handover(request: ExpandRequest, blocks: Sequence[HandleText], tokens: int)
         files=dict.fromkeys(sorted(shown), str(Representation.SNIPPETS)),
         tokens=tokens,
         shown={path: tuple(pieces) for path, pieces in sorted(shown.items())},
-        lists=tuple(sorted(one.key for one in blocks if one.key and one.found is Found.SHOWN)),
+        lists=tuple(sorted(block.key for block in blocks if block.key and block.found is Found.SHOWN)),
     )

@@ -102,16 +102,16 @@ def explain_for(
             if near
             else "Paths are relative to here or to the project; `workbench rank TASK` lists files.",
         )
-    found = explain_file(made, path, unranked=unranked)
-    if found.remedies and _by_budget(made, path):
+    file = explain_file(made, path, unranked=unranked)
+    if file.remedies and _by_budget(made, path):
 
         def shows(budget: int) -> bool:
             wider = replace(request, token_budget=budget)
             return is_shown(make_plan(project.workspace, project.planner, wider, style=style), path)
 
         budget = sufficient_budget(shows, request.token_budget)
-        found = explain_file(made, path, unranked=unranked, sufficient=budget)
-    return found
+        file = explain_file(made, path, unranked=unranked, sufficient=budget)
+    return file
 
 
 def _by_budget(made: Plan, path: str) -> bool:

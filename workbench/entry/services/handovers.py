@@ -74,7 +74,7 @@ def plan_handover(  # noqa: PLR0913 - what is recorded of a plan
         agent=request.tool or "",
         event=event,
         files={one.path: str(one.representation) for one in response.selection},
-        passages=tuple(one.id for one in response.rules),
+        passages=tuple(rule.id for rule in response.rules),
         matched=tuple(matched),
         backed=frozenset(
             one.path

@@ -77,7 +77,7 @@ def recall_learnings(project: OpenedProject, text: str) -> tuple[Candidate, ...]
     query = RuleQuery(text, project.project_id, None, now)
     vector = TaskVector(planner.embedder, intent.task)
     relevance, _ = learning_relevance(planner, intent.task, vector.get, query, kept)
-    tasks = (*references, *(one.lstrip("#") for one in references))
+    tasks = (*references, *(reference.lstrip("#") for reference in references))
     return candidates(kept.known, now, tasks=tasks, relevance=relevance).candidates
 
 

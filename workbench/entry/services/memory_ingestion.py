@@ -84,8 +84,8 @@ def _each(
         fault = ""
         try:
             with open_transcript(path) as handle:
-                found = _digests(project, handle, reading, progress, before, total)
-                for group in _groups(found):
+                outputs = _digests(project, handle, reading, progress, before, total)
+                for group in _groups(outputs):
                     count += len(group)
                     _record(project, group, task, summary, learn, written)
         except (OSError, EOFError, zlib.error) as error:

@@ -209,5 +209,5 @@ def _last_score(project: OpenedProject) -> SystemScore | None:
 
     with suppress(UsageError, StoreError):  # there is none, or it is damaged: `workbench runs` says so
         run = load_run(project.state, "last")
-        return next((one for one in run.systems if one.system == OURS), None)
+        return next((system for system in run.systems if system.system == OURS), None)
     return None

@@ -64,8 +64,8 @@ def record_served(project: OpenedProject, made: Ranking, session: str, *, by: st
 
     Then see whether the canary is to be settled. Raises: StoreError.
     """
-    found = project.own_models.registry()
-    if found.canary is None or not session:
+    registry = project.own_models.registry()
+    if registry.canary is None or not session:
         return
     planner, view = project.planner, project.workspace.view
     base = planner.ranking
@@ -81,9 +81,9 @@ def record_served(project: OpenedProject, made: Ranking, session: str, *, by: st
             semantic=partial(made.past.cosines, made.vector, model.adapter),
             limit=FIRST,
         )
-        orders[name] = [one.path for one in files]
+        orders[name] = [file.path for file in files]
     body = {
-        "model_id": found.canary.model_id,
+        "model_id": registry.canary.model_id,
         "session_id": session,
         "task": made.intent.task_fingerprint,
         **orders,
@@ -101,13 +101,13 @@ def review_canary(project: OpenedProject) -> tuple[CanaryState | None, list[str]
     if canary is None:
         return None, []
     with project.lock("models"):
-        found = project.own_models.registry()
-        if found.canary is None or found.canary.model_id != canary.model_id:
+        registry = project.own_models.registry()
+        if registry.canary is None or registry.canary.model_id != canary.model_id:
             return None, []
-        scores = score_canary(found.canary, project.newest(SESSIONS, _RECENT))
-        verdict = _fault(found) or canary_verdict(scores)
+        scores = score_canary(registry.canary, project.newest(SESSIONS, _RECENT))
+        verdict = _fault(registry) or canary_verdict(scores)
         if not verdict:
-            return canary_state(found.canary, scores), []
+            return canary_state(registry.canary, scores), []
         reason = f"nDCG@10 {scores.gain:+.3f} in {plural(len(scores.canary), 'session')}"
         body = {"model_id": canary.model_id, "verdict": verdict, "reason": reason}
         drafts: list[tuple[str, Mapping[str, object]]] = [(SETTLED, body)]
@@ -168,7 +168,7 @@ def score_canary(canary: RunningCanary, sessions: Iterable[Entry]) -> CanaryScor
 def _edits(entry: Entry, since: str) -> list[str]:
     try:
         if entry.kind == IMPORTED:
-            return [one.path for one in imported_episode(entry.body, entry.by).changes]
+            return [change.path for change in imported_episode(entry.body, entry.by).changes]
         if entry.kind == EVENT and _time(entry.at) >= _time(since):
             event = read_event(entry.body)
             return [event.file_path] if event.event_type is EventType.EDIT and event.file_path else []

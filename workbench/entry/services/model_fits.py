@@ -51,8 +51,8 @@ class FittedAdapter(FittedModel):
 def past_heads(past: PastProject, reader: PastReader, history: int) -> list[KnownTask]:
     """Return what plans know of the past, newest first: commits and sessions."""
     commits = islice(reader.commits, history)
-    known = [found for commit in commits if (found := known_commit(commit)) is not None]
-    return sorted([*known, *(one.known for one in past.sessions)], key=lambda one: -one.ended)
+    known = [task for commit in commits if (task := known_commit(commit)) is not None]
+    return sorted([*known, *(session.known for session in past.sessions)], key=lambda one: -one.ended)
 
 
 def train_adapter(
@@ -165,9 +165,9 @@ def verdict_weights(past: PastProject) -> dict[str, float]:
         Outcome.FAILED: rate.failed,
     }
     return {
-        one.id: weights.get(one.known.task.verdict, 1.0)
-        for one in past.sessions
-        if one.known.task.verdict is not None
+        session.id: weights.get(session.known.task.verdict, 1.0)
+        for session in past.sessions
+        if session.known.task.verdict is not None
     }
 
 

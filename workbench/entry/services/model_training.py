@@ -204,16 +204,16 @@ def collect_samples(past: PastTasks) -> list[TaskSample]:
 def _fit_linear(past: PastTasks) -> TrainedParams:
     samples = collect_samples(past)
     started = time.perf_counter()
-    found = fit_weights(samples, least=past.options.min_samples, seed=past.options.seed)
-    params = {"schema": SCHEMA, "weights": {past.base.model_id: dict(found.weights)}}
-    prompts = sum(one.prompt for one in samples)
-    return TrainedParams(found, params, prompts, time.perf_counter() - started)
+    weights = fit_weights(samples, least=past.options.min_samples, seed=past.options.seed)
+    params = {"schema": SCHEMA, "weights": {past.base.model_id: dict(weights.weights)}}
+    prompts = sum(sample.prompt for sample in samples)
+    return TrainedParams(weights, params, prompts, time.perf_counter() - started)
 
 
 def _fit_adapter(past: PastTasks) -> TrainedParams:
     assert past.spec.vectors is not None
     started = time.perf_counter()
-    found = train_adapter(
+    adapter = train_adapter(
         past.tasks,
         past.known,
         past.spec.vectors,
@@ -223,7 +223,7 @@ def _fit_adapter(past: PastTasks) -> TrainedParams:
         seed=past.options.seed,
     )
     prompts = sum(task.source == SESSION for task in past.tasks)
-    return TrainedParams(found, adapter_params(found.adapter), prompts, time.perf_counter() - started)
+    return TrainedParams(adapter, adapter_params(adapter.adapter), prompts, time.perf_counter() - started)
 
 
 _FITS: Final[Mapping[str, Callable[[PastTasks], TrainedParams]]] = {

@@ -88,22 +88,22 @@ def roll_back(project: OpenedProject, kind: str = LINEAR, *, by: str) -> tuple[s
     An empty `to` is what comes with the program. Raises: UsageError where nothing of the kind is in use.
     """
     with project.lock(_LOCK):
-        found = project.own_models.registry()
-        canary = found.canary
-        if canary is not None and found.models[canary.model_id].model_kind == kind:
+        registry = project.own_models.registry()
+        canary = registry.canary
+        if canary is not None and registry.models[canary.model_id].model_kind == kind:
             body = {"model_id": canary.model_id, "reason": "stopped"}
             project.journal.append(STREAM, SETTLED, [body], by=by)
-            return canary.model_id, found.active.get(kind, "")
-        if kind not in found.active:
-            tried = [] if canary is None else [found.models[canary.model_id].model_kind]
-            others = sorted({*found.active, *tried})
+            return canary.model_id, registry.active.get(kind, "")
+        if kind not in registry.active:
+            tried = [] if canary is None else [registry.models[canary.model_id].model_kind]
+            others = sorted({*registry.active, *tried})
             raise UsageError(
                 f"no {kind} model of this project is in use",
                 hint=f"In use: {', '.join(others)}; `workbench model rollback --kind {others[0]}`."
                 if others
                 else "Plans rank with what comes with the program.",
             )
-        now, former = found.active[kind], found.former(kind)
+        now, former = registry.active[kind], registry.former(kind)
         if former:
             entry, named = ACTIVATED, {"model_id": former}
         else:
@@ -163,7 +163,7 @@ def list_models(project: OpenedProject) -> tuple[ModelEntry, ...]:
     with project.journal_tables() as tables:
         entries = tables.model_entries()
     faults = {name: _fault(model) for name, model in project.own_models.registry().models.items()}
-    return tuple(structs.replace(one, fault=faults.get(one.model_id, "")) for one in entries)
+    return tuple(structs.replace(entry, fault=faults.get(entry.model_id, "")) for entry in entries)
 
 
 def _fault(model: RegisteredParams) -> str:
@@ -187,22 +187,22 @@ def model_status(project: OpenedProject) -> ModelStatus:
     from workbench.entry.services.model_canary import review_canary
 
     canary, notes = review_canary(project)
-    found = project.own_models.registry()
+    registry = project.own_models.registry()
     base = load_model(packaged_ranking(project))
     applied = {
         name: project.own_models.apply(load_model(name), canary=False)
         for name in dict.fromkeys((base.model_id, LEXICAL_MODEL))
     }
     faults = dict.fromkeys(fault for _, fault in applied.values() if fault)
-    notes = [*found.notes, *faults, *notes, *_running(project)]
-    if found.active and base.model_id not in BASES:
+    notes = [*registry.notes, *faults, *notes, *_running(project)]
+    if registry.active and base.model_id not in BASES:
         notes.append(f"models.ranking is {base.model_id}: the project's own models are not applied to it")
     return ModelStatus(
         packaged=base.model_id,
-        active=dict(sorted(found.active.items())),
+        active=dict(sorted(registry.active.items())),
         canary=canary,
         ranking={name: model.model_id for name, (model, _) in applied.items()},
-        training=found.trained,
+        training=registry.trained,
         models=list_models(project),
         notes=tuple(notes),
     )

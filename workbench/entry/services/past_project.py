@@ -122,7 +122,7 @@ def engine_spec(
 ) -> EngineSpec:
     """Return what a process needs to replay tasks of a project."""
     main = config.models.ranking or DEFAULT_MODEL
-    second = any(one.second for one in systems)
+    second = any(system.second for system in systems)
     return EngineSpec(
         root=project.root,
         bare=project.repository is not None and project.repository.bare,
@@ -152,7 +152,7 @@ def own_rankings(project: PastProject, main: str, systems: Sequence[System]) -> 
 
     Raises: UsageError for one that the project does not have; ModelError for one that cannot be used.
     """
-    wanted = sorted({one.model for one in systems if one.model and one.model.startswith(OWN)})
+    wanted = sorted({system.model for system in systems if system.model and system.model.startswith(OWN)})
     if not project.place.has_models and not wanted:
         return OwnRankings()
     from workbench.entry.services.models import find_model
@@ -206,7 +206,7 @@ def task_vectors(
     oldest = max((place for place, commit in enumerate(reader.commits) if commit.sha in begun), default=0)
     past = islice(reader.commits, oldest + history + _SPARE)
     heads = [known.head for commit in past if (known := known_commit(commit)) is not None]
-    heads += [one.known.head for one in project.sessions]
+    heads += [session.known.head for session in project.sessions]
     texts = list(dict.fromkeys([*head_texts(heads), *(task_text(parse_task(task.text)) for task in tasks)]))
     try:
         matrix = embedder.embed(texts, progress=lambda done, total: progress(done, total, "Embedding tasks"))

@@ -142,7 +142,7 @@ def record_plan(
         event,
         session=session,
         tokens=tokens,
-        matched=[one.rule.id for one in made.matches],
+        matched=[match.rule.id for match in made.matches],
         digests=digests_of(project.workspace.snapshot),
         variant=session_variant(project.config.rules, request.session_id or ""),
     )
@@ -210,7 +210,7 @@ def match_for(
     ranking = rank_files(workspace, planner, request.task, progress=progress)
     measurement.note_sync(ranking.synced)
     _, report = match_task(workspace, planner, request, ranking, progress=progress)
-    measurement.note = record_given(project, request, [one.rule for one in report.matches], by=by)
+    measurement.note = record_given(project, request, [match.rule for match in report.matches], by=by)
     measurement.candidates = len(workspace.rulebook.rules)
     return report
 
@@ -254,7 +254,7 @@ def record_given(
         if segments:
             from workbench.entry.services.stash import stash_service
 
-            ids = [one.found.segment.id for one in segments]
+            ids = [segment.found.segment.id for segment in segments]
             stash_service(project, by).note_shown(ids, query=request.task, session_id=session)
     except StoreError as error:
         return f"what was handed over is not recorded: {error.message}"
@@ -284,7 +284,7 @@ def record_pack(episodes: EpisodeService, request: PlanRequest, response: PlanRe
         **({} if known in (None, request.task.strip()) else {"task": request.task}),
         "pack": {
             "files": {one.path: one.representation for one in response.selection},
-            "passages": [one.id for one in response.rules],
+            "passages": [rule.id for rule in response.rules],
             "tokens": response.budget_report.estimated_used,
             "pinned": list(request.pinned),
             "excluded": list(request.excluded),

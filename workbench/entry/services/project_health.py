@@ -193,9 +193,9 @@ def _stash(project: OpenedProject) -> Iterator[DoctorFinding]:
 def index_sentence(state: IndexState, now: float) -> str:
     """Return what a stored index holds and is searched by, its size and age, in a line."""
     said = [
-        f"{one.count:,} {_RECORDS.get(one.records, one.records)}, {one.method}"
-        + (f" by {one.model}" if one.model else "")
-        for one in state.parts
+        f"{part.count:,} {_RECORDS.get(part.records, part.records)}, {part.method}"
+        + (f" by {part.model}" if part.model else "")
+        for part in state.parts
     ]
     return visible_line("; ".join([*said, f"{state.bytes / 1e6:,.1f} MB, {_age(now - state.created_at)}"]))
 
@@ -262,9 +262,9 @@ def _tables(project: OpenedProject) -> Iterator[DoctorFinding]:
     rows = sorted(((count, name) for name, count in found.rows.items() if count), reverse=True)
     text = ", ".join(f"{name} {count:,}" for count, name in rows)
     findings.append(ok("tables", f"rows: {text}"))
-    for one in spans:
-        text = f"{plural(one.tasks, 'task')} of {visible_line(one.project_id)}, the last one "
-        findings.append(ok("tables", text + _age(project.clock.now() - one.last_at)))
+    for span in spans:
+        text = f"{plural(span.tasks, 'task')} of {visible_line(span.project_id)}, the last one "
+        findings.append(ok("tables", text + _age(project.clock.now() - span.last_at)))
     for model in found.models:
         name = visible_line(f"{model.model_id} {model.version}") + (", active" if model.active else "")
         findings.append(ok("tables", f"registered {model.model_kind} {name}"))
@@ -357,10 +357,10 @@ def _team(project: OpenedProject) -> Iterator[DoctorFinding]:
         return
     from workbench.entry.services.team import aside_sentence, entries_put_aside, local_status
 
-    found = local_status(project)
-    text = f"{found.project} at {found.server}, {plural(found.unsent, 'record')} to send"
-    if found.fault:
-        yield note("team", f"{text}: {found.fault}", found.hint)
+    status = local_status(project)
+    text = f"{status.project} at {status.server}, {plural(status.unsent, 'record')} to send"
+    if status.fault:
+        yield note("team", f"{text}: {status.fault}", status.hint)
     else:
         yield ok("team", text)
     aside = entries_put_aside(project)

@@ -203,7 +203,7 @@ def _peers_with(project: OpenedProject, needles: tuple[bytes, ...]) -> Iterator[
     """Yield a sentence for each machine of the team that wrote one of some texts: there it is taken out."""
     for machine, journal in project.peer_journals.items() if needles else ():
         if remains([journal.root], needles):
-            names = {one.id: one.name for one in ProjectTeam(project).machines}
+            names = {machine.id: machine.name for machine in ProjectTeam(project).machines}
             yield f"{names.get(machine, machine)} of the team wrote it, too: run the same there"
 
 

@@ -80,16 +80,16 @@ def replay_past(
         tasks = past_tasks(project, reader, wanted)
         vectors, model, missing = task_vectors(project, config, reader, tasks, history, progress)
     rules = past_rules(project, config, tasks)
-    systems = tuple(one for one in wanted.systems if vectors is not None or one.kind != "vector")
+    systems = tuple(system for system in wanted.systems if vectors is not None or system.kind != "vector")
     notes = [*project.notes, *([unreadable_sentence(reader.unreadable)] if reader.unreadable else [])]
     if len(systems) < len(wanted.systems):
         notes.append("vector was left out: it needs an embedding model")
     stage = None
-    if any(one.second for one in systems):
+    if any(system.second for system in systems):
         place = project.place
         stage = second_stage(config, place.answer_cache, place.counter.count, place.active_reranker())
-    if stage is None and any(one.second for one in systems):
-        systems = tuple(one for one in systems if not one.second)
+    if stage is None and any(system.second for system in systems):
+        systems = tuple(system for system in systems if not system.second)
         notes.append("full was left out: it needs a second stage (models.llm, rerank.cross_encoder)")
     version = engine_version()
     own = own_rankings(project, config.models.ranking or DEFAULT_MODEL, systems)

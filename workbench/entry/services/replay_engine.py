@@ -155,7 +155,7 @@ def open_engine(spec: EngineSpec, stack: ExitStack) -> ReplayEngine:
     else:
         past = RepositoryTimeline(
             reader,
-            sessions=[one.known for one in spec.sessions],
+            sessions=[session.known for session in spec.sessions],
             cache=cache,
             history=spec.history,
             trust=trust(spec.config.sessions),

@@ -210,7 +210,7 @@ def _sessions_change(project: OpenedProject, root: Path, before: str) -> _Change
             if isinstance(entry, Entry):
                 found[session].append(entry)
     kept = {session: tasks for session, entries in found.items() if (tasks := past_task(entries))}
-    stays = {one.id: Again(encode_line(one)) for tasks in kept.values() for one in tasks}
+    stays = {task.id: Again(encode_line(task)) for tasks in kept.values() for task in tasks}
     gone = due - kept.keys()
     numbers = count(1)
 

@@ -86,8 +86,8 @@ def check_response(verdict: Verdict) -> CheckResponse:
         rule=None if rule is None else DecidingRule(rule.id, origin_of(rule)),
         why=verdict.why,
         breaches=tuple(
-            BrokenRule.of(one, id=one.rule.id, origin=origin_of(one.rule), rule=one.rule.rule)
-            for one in verdict.breaches
+            BrokenRule.of(breach, id=breach.rule.id, origin=origin_of(breach.rule), rule=breach.rule.rule)
+            for breach in verdict.breaches
         ),
         notes=verdict.notes,
     )

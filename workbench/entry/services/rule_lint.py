@@ -45,9 +45,9 @@ def known_conflicts(project: OpenedProject, book: Rulebook) -> tuple[Conflict, .
     current = {rule.id for rule in book.rules if kept.stamps.get(rule.id) == stamp_of(rule)}
     settled = store.ledger().settled
     return tuple(
-        one
-        for one in kept.conflicts
-        if one.left in current and one.right in current and one.id not in settled
+        conflict
+        for conflict in kept.conflicts
+        if conflict.left in current and conflict.right in current and conflict.id not in settled
     )
 
 

@@ -90,7 +90,7 @@ class RunningSessions:
 
     def _known_rules(self) -> tuple[Rule, ...]:
         project = self._project
-        revision = "/".join(one.revision(RULES) for one in project.journals.values())
+        revision = "/".join(journal.revision(RULES) for journal in project.journals.values())
         if self._rules[0] != revision:
             self._rules = (revision, rules_in_book(project))
         return self._rules[1]

@@ -70,8 +70,8 @@ def find_family(project: OpenedProject, episode: Episode) -> tuple[SessionRow, .
     from workbench.entry.project import session_family
 
     with project.journal_tables() as tables:
-        found = session_family(tables, episode.session_id, episode.parent_session, _FAMILY)
-        return tuple(found)
+        rows = session_family(tables, episode.session_id, episode.parent_session, _FAMILY)
+        return tuple(rows)
 
 
 def session_completeness(project: OpenedProject) -> Completeness:

@@ -200,7 +200,7 @@ def summarize_segments(
     settings = project.config.stash
     return condense(
         query,
-        [_segment_of(one) for one in segments],
+        [_segment_of(segment) for segment in segments],
         model,
         SummaryLimits(settings.summary_timeout, settings.summary_tokens),
         project.answer_cache,

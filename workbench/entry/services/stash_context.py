@@ -61,11 +61,11 @@ def merge_for(
     summary = None if summarize is None else summarize(merged.segments)
     if remove:
         service.remove([one.id for one in named], reason="merged back into a context")
-    service.note_merged([one.id for one in merged.segments], session_id=session_id)
+    service.note_merged([segment.id for segment in merged.segments], session_id=session_id)
     found = _response(merged, beside, remove)
     if summary is None or not summary.sentences:
         return structs.replace(found, summary=summary)
-    rest = [one for one in merged.segments if one.id in summary.left_out]
+    rest = [segment for segment in merged.segments if segment.id in summary.left_out]
     text = summary.text + merge_segments(rest, store.now(), store.count_tokens, beside=beside).text
     return structs.replace(found, text=text, tokens_added=store.count_tokens(text), summary=summary)
 
@@ -88,7 +88,7 @@ def _beside(store: StashStore, named: Sequence[ContextSegment], hops: int, neigh
 
 
 def _there(ledger: StashLedger, ids: Sequence[str]) -> list[ContextSegment]:
-    return [ledger.records[one] for one in ids if one in ledger.records]
+    return [ledger.records[identifier] for identifier in ids if identifier in ledger.records]
 
 
 def _response(merged: MergedContext, beside: Mapping[str, str], removed: bool) -> MergeResponse:
@@ -128,7 +128,7 @@ def prune_transcript(
     about = task.strip() or task_of(pieces)
     similarities, note = _similarities(project, pieces, about)
     proposal = propose_pruning(pieces, budget=budget, task=about, similarities=similarities, latest=latest)
-    return TranscriptPruning(proposal, {one.segment_id: one for one in segments}, note)
+    return TranscriptPruning(proposal, {segment.segment_id: segment for segment in segments}, note)
 
 
 def stash_proposal(
@@ -154,7 +154,7 @@ def stash_proposal(
 def prune_response(pruning: TranscriptPruning, addition: StashAddition | None = None) -> PruneResponse:
     """Return a proposal as an answer, with what of it was stashed and what was there."""
     proposal = pruning.proposal
-    names = () if addition is None else tuple(one.segment_id for one in addition.segments)
+    names = () if addition is None else tuple(segment.segment_id for segment in addition.segments)
     added = frozenset() if addition is None else addition.added
     return PruneResponse.of(
         proposal,
@@ -178,8 +178,8 @@ def _read(path: Path, count: Callable[[str], int]) -> list[ContextSegment]:
     try:
         at = utc_time(path.stat().st_mtime)
         with open_transcript(path) as handle:
-            found = read_segments(handle, reading, name=path.name, fallback_at=at)
-            return [replace(one, tokens=count(one.text)) for one in found]
+            segments = read_segments(handle, reading, name=path.name, fallback_at=at)
+            return [replace(one, tokens=count(one.text)) for one in segments]
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError(f"{path} cannot be read: {reason}", hint="Name a transcript.") from error
@@ -193,7 +193,7 @@ def _similarities(
     if vectors is None or not task:
         return None, "" if vectors is not None else f"distances from the task go by words alone: {missing}"
     try:
-        found = vectors.embed([task[:_EMBEDDED], *(one.segment.text[:_EMBEDDED] for one in pieces)])
+        found = vectors.embed([task[:_EMBEDDED], *(piece.segment.text[:_EMBEDDED] for piece in pieces)])
     except ModelError as error:
         return None, f"distances from the task go by words alone: {error.message}"
     return [float(one) for one in found[1:] @ found[0]], ""

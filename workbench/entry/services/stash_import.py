@@ -160,7 +160,7 @@ def _segments(
     if not report.format:
         return
     reading = TranscriptSegments(left_out=report.left_out, masked=report.masked)
-    for one in read_segments(
+    for segment in read_segments(
         handle,
         reading,
         name=path.name,
@@ -169,7 +169,7 @@ def _segments(
         seen=seen,
         source=report.format,
     ):
-        yield reading.lines, one
+        yield reading.lines, segment
     report.lines, report.cut, report.fault = reading.lines, reading.cut, reading.fault
 
 
@@ -296,12 +296,12 @@ def import_response(
         for name, counter in counts.items()
     }
     return ImportResponse(
-        added=sum(one.added for one in reports),
-        known=sum(one.known for one in reports),
-        removed=sum(one.removed for one in reports),
-        malformed=sum(one.malformed for one in reports),
-        lines=sum(one.lines for one in reports),
-        files=tuple(_file(one) for one in reports),
+        added=sum(report.added for report in reports),
+        known=sum(report.known for report in reports),
+        removed=sum(report.removed for report in reports),
+        malformed=sum(report.malformed for report in reports),
+        lines=sum(report.lines for report in reports),
+        files=tuple(_file(report) for report in reports),
         notes=tuple(notes),
         timing=dict(timing or {}),
         **ordered,
@@ -323,9 +323,9 @@ def exported_segments(
 
     def read(ledger: StashLedger) -> list[ContextSegment]:
         return [
-            one
-            for one in ledger.records.values()
-            if (not types or one.type.value in types) and (not sessions or one.session_id in sessions)
+            record
+            for record in ledger.records.values()
+            if (not types or record.type.value in types) and (not sessions or record.session_id in sessions)
         ]
 
     found = sorted(service.store.reader.read(read), key=lambda one: (one.timestamp, one.stashed_at, one.id))

@@ -109,11 +109,11 @@ def read_recordings(sources: Sequence[TranscriptFile], progress: Progress) -> It
         progress(number, len(sources), "Reading conversations")
         with source.open() as handle:
             reading = TranscriptSegments()
-            found = record_session(read_steps(handle, reading, name=source.path.name))
+            recording = record_session(read_steps(handle, reading, name=source.path.name))
         if agent_directory_session(source.path) or source.path.name.startswith(_SIDE):
-            found.asked.clear()
-        if found.segments:
-            yield found
+            recording.asked.clear()
+        if recording.segments:
+            yield recording
 
 
 def replay_stash(
@@ -140,15 +140,15 @@ def replay_stash(
     vectors, model = None, ""
     if embedder is not None:
         model = embedder.model
-        wholes = [whole_text(one) for one in segments]
+        wholes = [whole_text(segment) for segment in segments]
         texts = list(dict.fromkeys([*wholes, *(task.text for task in tasks)]))
         try:
             matrix = embedder.embed(texts, progress=lambda done, total: progress(done, total, "Embedding"))
             rows = {text: number for number, text in enumerate(texts)}
-            vectors = np.ascontiguousarray(matrix[[rows[one] for one in wholes]], np.float32)
+            vectors = np.ascontiguousarray(matrix[[rows[whole] for whole in wholes]], np.float32)
         except WorkbenchError as error:
             embedder, model, missing = None, "", error.message
-    systems = tuple(one for one in wanted.systems if vectors is not None or one != VECTOR)
+    systems = tuple(system for system in wanted.systems if vectors is not None or system != VECTOR)
     notes = (
         [] if len(systems) == len(wanted.systems) else ["vector was left out: it needs an embedding model"]
     )
@@ -185,7 +185,7 @@ def replay_stash(
         replayed = replay_tasks(
             lambda task: answer_task(moments, systems, by_id[task.id]),
             [_as_replayed(task) for task in tasks],
-            stash_keys(tasks, [one.text for one in segments]),
+            stash_keys(tasks, [segment.text for segment in segments]),
             log,
             workers=1,
             progress=progress,
@@ -271,7 +271,7 @@ class PastStash:
         """Return what is found of the rows `known`, which were put aside, at a moment. Raises: ModelError."""
         allowed = {self.segments[row].segment_id for row in known.tolist()}
         spare = len(self.stashed) - len(allowed)
-        found = retrieve(
+        segments = retrieve(
             self.index,
             replace(query, top_k=query.top_k + spare),
             embed=None if self.model is None else self.model.embed_query,
@@ -279,7 +279,7 @@ class PastStash:
             weights=self.weights,
             per_session=self.project.config.stash.per_session,
         )
-        return tuple(one for one in found if one.segment.segment_id in allowed)[: query.top_k]
+        return tuple(one for one in segments if one.segment.segment_id in allowed)[: query.top_k]
 
 
 @contextmanager

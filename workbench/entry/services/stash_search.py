@@ -75,7 +75,7 @@ class StashSearcher:
 
     def find(self, query: StashQuery) -> tuple[FoundSegment, ...]:
         """Return the segments that a query finds, best first. Raises: StoreError, ModelError."""
-        found = retrieve(
+        segments = retrieve(
             self.index,
             query,
             embed=None if self.model is None else self.model.embed_query,
@@ -88,7 +88,7 @@ class StashSearcher:
 
             self._without(self.index.server.fault)
             note_away(self.project, self.index.server.fault)
-        return found
+        return segments
 
     def serve(self) -> None:
         """Let the server of the settings search the vectors, where they are many and it has all of them."""

@@ -26,15 +26,15 @@ def storage_report(project: OpenedProject) -> StorageReport:
     journals = journal_sizes(project.state, now)
     days, limits = config.store.keep_days, _limits(config.sessions.archive_mb)
     kinds = [
-        *(_kind(one, _limit(one, days), now) for one in journals),
+        *(_kind(journal, _limit(journal, days), now) for journal in journals),
         *(_kind(one, limits.get(one.name, (None, "")), now) for one in directory_sizes(project.state, now)),
     ]
-    growing = sum(one.growth or 0.0 for one in kinds if one.limit is None or one.bytes < one.limit)
+    growing = sum(kind.growth or 0.0 for kind in kinds if kind.limit is None or kind.bytes < kind.limit)
     free = shutil.disk_usage(project.state).free if project.state.is_dir() else 0
     return StorageReport(
         state_directory=str(project.state),
         kinds=tuple(sorted(kinds, key=lambda one: (-one.bytes, one.name))),
-        bytes=sum(one.bytes for one in kinds),
+        bytes=sum(kind.bytes for kind in kinds),
         growth=round(growing, 1),
         free=free,
         full_on=_day(now, free, growing),
@@ -84,17 +84,17 @@ def storage_lines(report: StorageReport) -> list[str]:
         head,
         *(
             (
-                one.name,
-                shown_bytes(one.bytes),
-                "" if one.records is None else f"{one.records:,}",
-                "" if not one.growth else shown_bytes(one.growth),
-                "" if one.limit is None else shown_bytes(one.limit),
+                kind.name,
+                shown_bytes(kind.bytes),
+                "" if kind.records is None else f"{kind.records:,}",
+                "" if not kind.growth else shown_bytes(kind.growth),
+                "" if kind.limit is None else shown_bytes(kind.limit),
             )
-            for one in report.kinds
+            for kind in report.kinds
         ),
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    notes = ["", *(f"{one.note}{f', on {one.limit_on}' if one.limit_on else ''}" for one in report.kinds)]
+    notes = ["", *(f"{kind.note}{f', on {kind.limit_on}' if kind.limit_on else ''}" for kind in report.kinds)]
     lines = [
         "  ".join(
             [

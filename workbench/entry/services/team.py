@@ -166,8 +166,8 @@ def local_status(project: ProjectState) -> TeamStatus:
 
 def _machine_states(machines: Sequence[TeamMachine], own: str) -> tuple[MachineState, ...]:
     return tuple(
-        MachineState(one.id, one.name, one.member, one.seen_at, one.id == own)
-        for one in sorted(machines, key=lambda one: (one.name, one.id))
+        MachineState(machine.id, machine.name, machine.member, machine.seen_at, machine.id == own)
+        for machine in sorted(machines, key=lambda one: (one.name, one.id))
     )
 
 

@@ -105,7 +105,7 @@ def import_sessions(
     if not wanted.dry_run and may_have_checks(project.root, environment):
         from workbench.entry.services.usage import record_past_breaches
 
-        record_past_breaches(project, [Path(one.path) for one in report.details if one.tasks])
+        record_past_breaches(project, [Path(detail.path) for detail in report.details if detail.tasks])
     if missing:
         report.skipped["files that went away or cannot be read"] += len(missing)
         report.notes += missing
@@ -142,14 +142,14 @@ def transcript_past(
         root.mkdir()
         if repository is not None and not repository.bare:
             share_history(repository, root)
-        found = _import_held(root, given, config, ours, progress)
-        if found.new:
+        report = _import_held(root, given, config, ours, progress)
+        if report.new:
             yield TranscriptPast(
                 root,
-                f"{plural(found.new, 'prompt')} of {plural(found.sessions, 'session')} of this project",
+                f"{plural(report.new, 'prompt')} of {plural(report.sessions, 'session')} of this project",
             )
             return
-        if not found.elsewhere:
+        if not report.elsewhere:
             raise UsageError(
                 f"{given} holds no session with a prompt",
                 hint="`workbench import sessions --dry-run` says why.",
@@ -157,7 +157,7 @@ def transcript_past(
         root = Path(scratch) / "elsewhere"
         root.mkdir()
         tried = {
-            name: _import_held(root, given, config, name, progress, dry_run=True) for name in found.elsewhere
+            name: _import_held(root, given, config, name, progress, dry_run=True) for name in report.elsewhere
         }
         theirs = max(tried, key=lambda name: (min(tried[name].new, tried[name].edits), name))
         root = root / (Path(theirs).name or "project")

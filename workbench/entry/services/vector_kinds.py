@@ -130,14 +130,14 @@ def _is_of_home(rule: Rule) -> bool:
 
 
 def _rule_keys(payloads: Sequence[Mapping[str, Any]]) -> PointKeys:
-    identities = (f"{one['project_id']}\0rule\0{one['id']}" for one in payloads)
+    identities = (f"{payload['project_id']}\0rule\0{payload['id']}" for payload in payloads)
     return join_keys(
         [hashlib.sha256(one.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES] for one in identities]
     )
 
 
 def _payload_digests(payloads: Sequence[Mapping[str, Any]]) -> NDArray[np.uint64]:
-    digests = b"".join(hashlib.sha256(encode_lossless(one)).digest()[:8] for one in payloads)
+    digests = b"".join(hashlib.sha256(encode_lossless(payload)).digest()[:8] for payload in payloads)
     return np.frombuffer(digests, np.uint64)
 
 

@@ -165,8 +165,8 @@ def _sync_stash(project: OpenedProject, progress: Progress | None) -> list[Synce
         with closing(postgres_vectors(project, "", 0)) as kept:
             kept.prepare()
     open_stash_index(project, progress=report)  # writes the next generation if it is due
-    found = sync_segments(project, project.segment_index, progress)
-    return [] if found is None else [found]
+    vectors = sync_segments(project, project.segment_index, progress)
+    return [] if vectors is None else [vectors]
 
 
 def _vectors(project: OpenedProject) -> VectorStore:

@@ -32,7 +32,7 @@ def ask(project: Any, run: Run) -> Ask:
     project.write("AGENTS.md", "- Never push with force.\n")
     assert run("index").code == 0
     rules = run("rules", "list", "--json").json()["rules"]
-    [forced] = [one["id"] for one in rules if "force" in one["rule"]]
+    [forced] = [rule["id"] for rule in rules if "force" in rule["rule"]]
     check = '{"command": "git push --force", "decision": "deny"}'
     assert run("rules", "edit", forced, "--authority", "absolute", "--check", check).code == 0
 
@@ -152,8 +152,8 @@ def test_an_import_takes_the_place_of_what_hooks_recorded(
         {"id": "e", "name": "Edit", "input": {"file_path": str(project.root / "pkg" / "auth.py")}},
         *({"id": one, "name": "Bash", "input": {"command": "git push --force"}} for one in ("b1", "b2")),
     ]
-    reply = {"id": "m", "role": "assistant", "content": [{"type": "tool_use", **one} for one in calls]}
-    done = [{"type": "tool_result", "tool_use_id": one["id"], "content": "ok"} for one in calls]
+    reply = {"id": "m", "role": "assistant", "content": [{"type": "tool_use", **call} for call in calls]}
+    done = [{"type": "tool_result", "tool_use_id": call["id"], "content": "ok"} for call in calls]
     results = {"role": "user", "content": done}
     spoken = (("user", {"role": "user", "content": task}), ("assistant", reply), ("user", results))
     path = tmp_path / f"{SESSION}.jsonl"
@@ -271,7 +271,7 @@ def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(proj
             payload = {"session_id": f"{agent} {event}", "cwd": str(project.root), "hook_event_name": event}
             found.append(json.dumps(answer(json.dumps({**payload, **given}).encode(), event, agent)))
     plans = [run("plan", prompt, "--agent", one, "--json").json() for one in ("claude", "cursor", "codex")]
-    found += [one["context"]["text"] for one in plans]
+    found += [plan["context"]["text"] for plan in plans]
     assert [rule in text for text in found] == [False] * 7
     assert all("Never push on Fridays." in text for text in found)
     dropped = plans[-1]["dropped_candidates"]

@@ -113,7 +113,7 @@ def test_a_child_is_started_after_all_is_recorded(
 
     def fork_beside(work: Callable[[], None], seconds: float) -> bool:
         episodes = (project.root / ".workbench" / "journal").rglob("*")
-        recorded = any(b"episode.ended" in one.read_bytes() for one in episodes if one.is_file())
+        recorded = any(b"episode.ended" in episode.read_bytes() for episode in episodes if episode.is_file())
         steps.append(f"{recorded} {seconds:g}")
         return True
 

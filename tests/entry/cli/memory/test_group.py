@@ -46,7 +46,7 @@ def kept(root: Path, feature: str = "auth") -> list[dict[str, Any]]:
     path = root / ".workbench" / "journal" / "memory" / f"{feature}.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     bodies = [json.loads(line) for line in lines]
-    return [one["body"]["record"] for one in bodies if one["kind"] == "iteration"]
+    return [body["body"]["record"] for body in bodies if body["kind"] == "iteration"]
 
 
 def test_collect_passes_everything_and_records(empty: Any) -> None:

@@ -103,7 +103,7 @@ def test_what_a_later_version_wrote_is_left_to_it(project: Any, run: Any) -> Non
     run("stats")  # makes tables
     done = run("doctor", "--json")
     notes = [one for one in done.json()["findings"] if "Update this program" in one["step"]]
-    assert [(one["name"], one["state"]) for one in notes] == [("journals", "note"), ("tables", "note")]
+    assert [(note["name"], note["state"]) for note in notes] == [("journals", "note"), ("tables", "note")]
     assert done.code == exits.OK
     assert "Log in UTC." in run("rules", "list").out
 

@@ -21,8 +21,8 @@ def test_models_are_listed_and_the_ones_in_use_marked(project: Any, run: Any) ->
     """Every ranking model that ships can be loaded; exactly one is in use."""
     answer = run("model", "list", "--json").json()
     assert [one["model_id"] for one in answer["ranking"] if one["in_use"]] == [DEFAULT_MODEL]
-    assert [load_model(one["model_id"]).model_id for one in ranking_models()] == [
-        one["model_id"] for one in ranking_models()
+    assert [load_model(model["model_id"]).model_id for model in ranking_models()] == [
+        model["model_id"] for model in ranking_models()
     ]
     assert sum(one["in_use"] for one in answer["embedding"]) <= 1
     assert f"* {DEFAULT_MODEL}" in run("model", "list").out

@@ -87,7 +87,7 @@ def test_a_session_goes_with_what_was_stashed_of_it(project: Any, home: Path, ru
     assert kept(project, home, session) == []
     assert run("episode", "list", "--json").json()["sessions"] == []
     segments = run("stash", "list", "--json").json()["segments"]
-    assert [one["text"] for one in segments] == ["Tokens live for a day."]
+    assert [segment["text"] for segment in segments] == ["Tokens live for a day."]
     assert "Never use" in run("rules", "list").out
     assert run("doctor").code == exits.OK
 

@@ -271,7 +271,7 @@ def test_doctor_tells_entries_that_are_no_episodes(recorded: str, project: Any, 
     run("index")
     for _ in range(2):
         findings = run("doctor", "--json").json()["findings"]
-        notes = [one["text"] for one in findings if one["name"] in ("sessions", "tables")]
+        notes = [finding["text"] for finding in findings if finding["name"] in ("sessions", "tables")]
         assert "1 of the sessions journal's lines are not about an episode" in notes[0]
         run("stats")
     assert any("sessions.jsonl, byte" in text and "episode.event" in text for text in notes)

@@ -28,7 +28,7 @@ def test_a_query_is_answered_with_reasons(talk: list[str], run: Run) -> None:
     assert "lexical" in ran.out
     asked = run("stash", "search", "--task", "E0308", "--min-similarity", "0.4", "--json")
     answer = msgspec.json.decode(asked.out.encode(), type=RetrieveResponse)
-    assert [one.segment_id for one in answer.segments] == [talk[1]]
+    assert [segment.segment_id for segment in answer.segments] == [talk[1]]
     nothing = run("stash", "search", "E0308", "--session", "another")
     assert (nothing.code, nothing.out) == (exits.OK, "")
 

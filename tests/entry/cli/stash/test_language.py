@@ -54,7 +54,7 @@ def test_a_summary_is_one_request_of_the_protocol(talk: list[str], run: Run, oll
     ollama.answers = [json.dumps({"sentences": [{"segments": ["s1"], "text": "Redis has them."}]})]
     ran = run("stash", "search", "Redis", "--summary", "--top-k", "1")
     assert f"- Redis has them. [{talk[0]}]" in ran.out
-    ((path, body),) = [one for one in ollama.requests if one[0] == "/api/chat"]
+    ((path, body),) = [request for request in ollama.requests if request[0] == "/api/chat"]
     assert (path, body["model"], body["stream"]) == ("/api/chat", "tiny", False)
     assert [one["role"] for one in body["messages"]][-1] == "user"
     assert body["format"]["required"] == ["sentences"]

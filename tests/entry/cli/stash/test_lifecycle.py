@@ -58,7 +58,7 @@ def test_retention_runs_before_the_first_addition_of_a_day(
     gone = add(run, "Gone", "--expires-in", "0")
     journal = empty.root / ".workbench" / "journal" / "stash.jsonl"
     lines = journal.read_text(encoding="utf-8").splitlines(keepends=True)
-    journal.write_text("".join(one for one in lines if "segment.collected" not in one), encoding="utf-8")
+    journal.write_text("".join(line for line in lines if "segment.collected" not in line), encoding="utf-8")
     monkeypatch.setenv("WORKBENCH_STASH_COLLECT", "false")
     assert "removed" not in run("stash", "add", "One").err
     monkeypatch.delenv("WORKBENCH_STASH_COLLECT")

@@ -254,7 +254,7 @@ def test_a_purge_takes_a_text_out_of_the_whole_team(
     assert not any(b"Mellon" in lines for lines in server.lines.values())
     assert anna("purge", "--secret", "Mellon", "--yes").out == "a text: nothing is kept of it\n"
     files = [one for one in (project.root / ".workbench").rglob("*") if one.is_file()]
-    assert [one for one in files if b"Mellon" in one.read_bytes()] == []
+    assert [file for file in files if b"Mellon" in file.read_bytes()] == []
 
 
 def test_what_runs_long_sends_and_receives_beside_its_work(

@@ -32,7 +32,7 @@ def test_conflicts_have_both_versions_and_their_machines(tmp_path: Path, run: Ru
     assert run(*here, "rules", "conflicts", "resolve", found["id"], "--action", "keep-both").code == 2
     third = ("--action", "merge", "--text", "Round VAT half up, and log the rest.")
     assert run(*here, "rules", "conflicts", "resolve", found["id"], *third).code == 0
-    assert [one.rule for one in anna.rules.records()] == ["Round VAT half up, and log the rest."]
+    assert [record.rule for record in anna.rules.records()] == ["Round VAT half up, and log the rest."]
 
 
 def test_histories_name_the_other_machines(tmp_path: Path, run: Run) -> None:
@@ -42,14 +42,14 @@ def test_histories_name_the_other_machines(tmp_path: Path, run: Run) -> None:
     [learning] = anna.learnings.records()
     for group, identifier in (("rules", rule.id), ("memory", learning.id)):
         changes = json.loads(run(*here, group, "history", identifier, "--json").out)["changes"]
-        assert [one.get("machine") for one in changes] == [None, MACHINES["bob"], None]
+        assert [change.get("machine") for change in changes] == [None, MACHINES["bob"], None]
         shown = run(*here, group, "history", identifier).out
         assert shown.count(" cli on bobs-pc (bob) ") == 1
         assert shown.count(" cli on this machine (anna) ") == 2
     project = anna.opened()
     project.conflicts.keep("learning", [])
     past = learning_past(project, learning.id)
-    assert [one.by for one in past.changes] == [
+    assert [change.by for change in past.changes] == [
         own := "cli on this machine (anna)",
         "cli on bobs-pc (bob)",
         own,

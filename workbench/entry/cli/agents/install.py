@@ -100,11 +100,11 @@ def _wanted_agents(names: Sequence[str]) -> list[CodingAgent]:
 def _find_agents(here: Invocation, places: AgentPlaces) -> list[CodingAgent]:
     from workbench.entry.install.setup import agents_here
 
-    found = agents_here(places.environment)
-    if not found:
+    agents = agents_here(places.environment)
+    if not agents:
         raise UsageError("no coding agent was found on this machine", hint="Name one with --agent.")
-    here.out.say(f"found {', '.join(agent.title for agent in found)}")
-    return found
+    here.out.say(f"found {', '.join(agent.title for agent in agents)}")
+    return agents
 
 
 def _kinds(given: str) -> list[str]:
@@ -138,10 +138,10 @@ def _change(
     if not uninstall and level == USER and any(file.entries for file in files):
         require_source(source=installed_from())
     changes = plan_changes(files, places.environment, uninstall=uninstall)
-    refused = [one for one in changes if one.refused]
-    pending = [one for one in changes if one.is_change]
+    refused = [change for change in changes if change.refused]
+    pending = [change for change in changes if change.is_change]
     if here.flags.json:
-        here.out.json([_document(one) for one in changes])
+        here.out.json([_document(change) for change in changes])
     else:
         for one in pending:
             for line in _diff(one):
@@ -212,13 +212,13 @@ def _show_states(
     from workbench.entry.install.agents import AGENTS
     from workbench.entry.install.setup import agent_states
 
-    found = agent_states(places, kinds, agents or tuple(AGENTS.values()))
-    if here.wrote_json(found):
+    states = agent_states(places, kinds, agents or tuple(AGENTS.values()))
+    if here.wrote_json(states):
         return
-    for one in found:
+    for one in states:
         if one.is_there or one.installed is not False:
             here.out.data(_state_line(one))
-    missing = dict.fromkeys(one.title for one in found if not one.is_there)
+    missing = dict.fromkeys(one.title for one in states if not one.is_there)
     if missing:
         here.out.say(f"not on this machine: {', '.join(missing)}")
 

@@ -155,7 +155,7 @@ def ingest(files: Sequence[Path], feature: str, task_id: str, title: str, discip
         )
     else:
         _show_files(here, reports, summary, seconds)
-    return exits.ERROR if any(one.fault or not one.source for one in reports) else exits.OK
+    return exits.ERROR if any(report.fault or not report.source for report in reports) else exits.OK
 
 
 def _show_files(here: Invocation, reports: Sequence[FileReport], summary: Summary, seconds: float) -> None:

@@ -241,5 +241,5 @@ def _show_learnings(work: LearningSession, learnings: Sequence[FeatureLearning])
     if work.here.wrote_json({"learnings": list(learnings)}):
         return
     now = work.store.now()
-    for one in learnings:
-        out.paint(line_of(out, one, now))
+    for learning in learnings:
+        out.paint(line_of(out, learning, now))

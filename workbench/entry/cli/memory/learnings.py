@@ -110,15 +110,15 @@ def _list_all(
 ) -> None:
     with learning_session("memory") as work:
         found = [
-            one
-            for one in work.service.learnings(gone=gone or state is not None)
-            if (feature is None or one.feature == feature)
-            and (task is None or one.task_id == task)
-            and (kind is None or one.kind == kind)
-            and (source is None or one.source == source)
-            and (state is None or one.state == state)
-            and not (unreviewed and one.reviewed)
-            and text.casefold() in one.text.casefold()
+            learning
+            for learning in work.service.learnings(gone=gone or state is not None)
+            if (feature is None or learning.feature == feature)
+            and (task is None or learning.task_id == task)
+            and (kind is None or learning.kind == kind)
+            and (source is None or learning.source == source)
+            and (state is None or learning.state == state)
+            and not (unreviewed and learning.reviewed)
+            and text.casefold() in learning.text.casefold()
         ]
         found.sort(key=lambda one: one.id)
         found.sort(key=lambda one: one.timestamp, reverse=True)
@@ -182,9 +182,9 @@ def history(identifier: str | None, limit: int) -> None:
         wanted = work.service.identifier(identifier) if identifier else ""
     out = work.here.out
     if wanted:
-        changes = [one for one in ledger.changes if one.record_id == wanted][-limit:]
+        changes = [change for change in ledger.changes if change.record_id == wanted][-limit:]
         if work.here.flags.json:
-            out.json({"id": wanted, "changes": [_change(one) for one in changes]})
+            out.json({"id": wanted, "changes": [_change(change) for change in changes]})
             return
         for change in changes:
             after = change.after

@@ -41,7 +41,7 @@ def open_app(section: str) -> NoReturn:
     from workbench.entry.project import place_file, require_consent
 
     if section and find_section(section) is None:
-        known = ", ".join(one.id for one in SECTIONS)
+        known = ", ".join(section.id for section in SECTIONS)
         raise UsageError(f"there is no screen {section!r}", hint=f"One of {known}.")
     here = current()
     require_consent(here.project)

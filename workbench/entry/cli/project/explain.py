@@ -75,13 +75,13 @@ def explain(
     place = open_workspace(here.project, here.settings().config)
     path = file_in_project(place.root, file)
     intent = parse_intent(task, project_id=place.project_id) if task else None
-    found = find_file_history(place, path, intent, limit=limit)
+    history = find_file_history(place, path, intent, limit=limit)
     planned = None
-    if task and ((place.root / path).exists() or not found.events):
+    if task and ((place.root / path).exists() or not history.events):
         planned = _plan(task, path, budget, pins, excludes)
-        if found.facts is None:  # planning may have indexed it
-            found = find_file_history(place, path, intent, limit=limit)
-    if planned is None and found.facts is None and not found.events:
+        if history.facts is None:  # planning may have indexed it
+            history = find_file_history(place, path, intent, limit=limit)
+    if planned is None and history.facts is None and not history.events:
         raise UsageError(
             f"nothing is known of {visible_line(path)}",
             hint="Paths are relative to here or to the project; `workbench index` indexes new files.",
@@ -89,7 +89,7 @@ def explain(
     past = place.workspace.stored_past()
     similar = similar_tasks(past, dict(intent.terms), path, limit) if past and intent else ()
     if here.flags.json:
-        one = asdict(found) | {"similar": [asdict(near) for near in similar], "plan": planned}
+        one = asdict(history) | {"similar": [asdict(near) for near in similar], "plan": planned}
         here.out.json(ExplainResponse(**one))
         return
     for line in () if planned is None else explanation_lines(planned):
@@ -99,7 +99,7 @@ def explain(
     else:
         here.out.data("What is known of it")
     is_gone = not os.path.lexists(place.root / path)
-    for line in (*_missing(found, is_gone), *_lines(found, similar, task)):
+    for line in (*_missing(history, is_gone), *_lines(history, similar, task)):
         here.out.data(line)
 
 
@@ -168,7 +168,7 @@ def _facts(facts: FileArtifact) -> Iterator[str]:
         ("imported by", facts.imported_by),
         ("tests", facts.tests),
         ("tested by", facts.tested_by),
-        ("defines", [f"{one.name}:{one.line}" for one in facts.symbols if not one.parent]),
+        ("defines", [f"{symbol.name}:{symbol.line}" for symbol in facts.symbols if not symbol.parent]),
     ):
         if paths:
             shown = ", ".join(map(visible_line, paths[:_NAMED]))

@@ -70,12 +70,12 @@ def _status_lines(found: ProjectStatus) -> list[tuple[str, str]]:
     files = found.rule_files
     lines.append(("rules", f"{found.rules:,}" + (f" from {', '.join(files[:6])}" if files else "")))
     if found.segments:
-        models = "".join(f", {kind} embedded by {one}" for kind, one in found.segment_models.items())
+        models = "".join(f", {kind} embedded by {model}" for kind, model in found.segment_models.items())
         lines.append(("stash", plural(found.segments, "segment") + models))
     embedding = found.embedding_model or "none: by words alone"
     lines.append(("models", f"ranking {found.ranking_model}, embedding {embedding}"))
     lines.append(("tokens", f"counted by {found.tokenizer}"))
-    lines.extend(("stored", f"{one.name}: {one.text}") for one in found.indexes)
+    lines.extend(("stored", f"{index.name}: {index.text}") for index in found.indexes)
     if found.degraded:
         lines.append(("without", ", ".join(found.degraded)))
     lines.extend(("note", note) for note in found.notes)

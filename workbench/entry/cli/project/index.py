@@ -90,7 +90,7 @@ def _report(work: Session, synced: Synced, seconds: float) -> None:
         return
     how = {"hit": "nothing had changed", "partial": synced.reason, "miss": synced.reason or "built"}
     counts = ((files, "file"), (workspace.history.size, "past task"), (len(workspace.rulebook.rules), "rule"))
-    out.data(", ".join(plural(*one) for one in counts))
+    out.data(", ".join(plural(*count) for count in counts))
     out.data(f"index: {how[synced.cache]} ({seconds:.1f} s)")
     for sign, paths in (("~", synced.changed), ("+", synced.added), ("-", synced.removed)):
         for path in paths[:_SHOWN]:
@@ -124,25 +124,25 @@ def import_git(limit: int | None, everything: bool) -> None:
             )
         started = time.perf_counter()
         depth = None if everything else limit or opened.config.index.history_commits
-        found = opened.workspace.import_commits(limit=depth, progress=work.progress)
+        sync = opened.workspace.import_commits(limit=depth, progress=work.progress)
         seconds = time.perf_counter() - started
         work.measurement.stages["history"] = round(seconds * 1000, 3)
     out = work.here.out
     if work.here.flags.json:
         out.json(
             {
-                "imported": found.imported,
-                "forgotten": found.forgotten,
-                "episodes": found.past.history.size,
-                "notes": list(found.notes),
+                "imported": sync.imported,
+                "forgotten": sync.forgotten,
+                "episodes": sync.past.history.size,
+                "notes": list(sync.notes),
                 "timing": {"total": round(seconds * 1000, 3)},
             }
         )
         return
-    out.data(f"{plural(found.imported, 'commit')} imported, {found.forgotten:,} forgotten ({seconds:.1f} s)")
-    weighed = plural(found.past.history.size, "past task")
+    out.data(f"{plural(sync.imported, 'commit')} imported, {sync.forgotten:,} forgotten ({seconds:.1f} s)")
+    weighed = plural(sync.past.history.size, "past task")
     out.data(f"plans weigh {weighed}, the newest; index.history_commits says how many at most")
-    for note in found.notes:
+    for note in sync.notes:
         out.say(note)
 
 

@@ -49,7 +49,7 @@ def list_() -> None:
     if here.flags.json:
         here.out.json(
             {
-                "ranking": [{**one, "in_use": one["model_id"] == ranking} for one in models],
+                "ranking": [{**model, "in_use": model["model_id"] == ranking} for model in models],
                 "own": own,
                 "embedding": [
                     {**asdict(option), "in_use": number == chosen} for number, option in enumerate(options)

@@ -299,8 +299,8 @@ def ranking_lines(
     files: Sequence[RankedFile], chances: Mapping[str, float], reasons: FileReasons
 ) -> list[str]:
     """Return an aligned table: place, how likely it is needed, role, path, and what speaks most for it."""
-    paths = [visible_line(found.path) for found in files]
-    roles = [describe_role(found.path) for found in files]
+    paths = [visible_line(file.path) for file in files]
+    roles = [describe_role(file.path) for file in files]
     width, wide = max(map(len, paths), default=0), max(map(len, roles), default=0)
     lines = []
     for place, (path, role, found) in enumerate(zip(paths, roles, files, strict=True), 1):

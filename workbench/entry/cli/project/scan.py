@@ -120,17 +120,17 @@ def _list_findings(here: Invocation, texts: Iterable[tuple[str, str]]) -> None:
     counts: Counter[str] = Counter()
     findings: list[dict[str, Any]] = []
     for name, text in texts:
-        for found in find_secrets(text):
-            counts[found.kind] += 1
-            preview = _preview(text[found.start : found.end])
-            place = {"file": name, "line": found.line, "start": found.start, "end": found.end}
-            findings.append({"kind": found.kind, **place, "preview": preview})
+        for secret in find_secrets(text):
+            counts[secret.kind] += 1
+            preview = _preview(text[secret.start : secret.end])
+            place = {"file": name, "line": secret.line, "start": secret.start, "end": secret.end}
+            findings.append({"kind": secret.kind, **place, "preview": preview})
     if here.flags.json:
         here.out.json({"findings": findings, "counts": dict(sorted(counts.items()))})
         return
-    for one in findings:
-        at = f"{visible_line(one['file'])}:{one['line']}"
-        here.out.paint(f"{here.out.style(one['kind'], '33')}  {at}  {visible_line(one['preview'])}")
+    for finding in findings:
+        at = f"{visible_line(finding['file'])}:{finding['line']}"
+        here.out.paint(f"{here.out.style(finding['kind'], '33')}  {at}  {visible_line(finding['preview'])}")
     here.out.say(_summary(counts))
 
 
@@ -156,7 +156,7 @@ def _text_of(line: bytes) -> str | None:
 def _write_jsonl(here: Invocation, number: int, text: str, found: InjectionScan | None) -> None:
     said: dict[str, object] = {"error": f"line {number}: {_NO_TEXT}"}
     if found is not None:
-        spans = [asdict(one) for one in found.findings]
+        spans = [asdict(finding) for finding in found.findings]
         said = {"flagged": found.flagged, "score": found.score, "patterns": found.patterns, "spans": spans}
     write_json_line(said)
 

@@ -24,8 +24,8 @@ _HELP: Final = {
 
 
 def _aspects(function: click.decorators.FC) -> click.decorators.FC:
-    for one in reversed(_ASPECTS):
-        option = click.option(f"--{one}", "aspect", flag_value=str(one), help=_HELP[one])
+    for aspect in reversed(_ASPECTS):
+        option = click.option(f"--{aspect}", "aspect", flag_value=str(aspect), help=_HELP[aspect])
         function = option(function)
     return function
 
@@ -63,13 +63,13 @@ def show(
         root = work.opened.root
         request = expand_request(
             work.opened,
-            [handle_from_here(one, root) for one in handles],
+            [handle_from_here(handle, root) for handle in handles],
             budget=budget,
             aspect=aspect or "",
             session=session_id,
             again=again,
             by="cli",
         )
-        found = expand_for(work.opened, work.measurement, request, progress=work.progress, by="cli")
-    if not here.wrote_json(found):
-        here.out.data(found.text.rstrip("\n"))
+        response = expand_for(work.opened, work.measurement, request, progress=work.progress, by="cli")
+    if not here.wrote_json(response):
+        here.out.data(response.text.rstrip("\n"))

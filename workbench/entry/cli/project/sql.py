@@ -128,7 +128,7 @@ def _show_tables(
 
 
 def _print_csv(here: Invocation, answer: StatementRows) -> None:
-    for rows in itertools.chain([[[one.name for one in answer.columns]]], answer.batches):
+    for rows in itertools.chain([[[column.name for column in answer.columns]]], answer.batches):
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([_plain(value) for value in row] for row in rows)
         here.out.data(text.getvalue())
@@ -138,8 +138,8 @@ def _print_json(here: Invocation, answer: StatementRows) -> None:
     """Print an array of objects, one a line; columns of JSON are values, not texts."""
     import msgspec
 
-    names = _unique([one.name for one in answer.columns])
-    nested = [one.type == "JSON" for one in answer.columns]
+    names = _unique([column.name for column in answer.columns])
+    nested = [column.type == "JSON" for column in answer.columns]
     held = ""  # a comma follows a row once there is another
     for rows in answer.batches:
         lines = []
@@ -160,7 +160,7 @@ def _unique(names: Sequence[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         numbers = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
-        found.append(next(one for one in numbers if one not in found))
+        found.append(next(number for number in numbers if number not in found))
     return found
 
 
@@ -168,7 +168,7 @@ def _print_table(here: Invocation, answer: StatementRows) -> None:
     """Print aligned columns as wide as the first rows need; a terminal gets what fits, page by page."""
     first = next(answer.batches, ())
     cells = [[_cell(value) for value in row] for row in first]
-    names = [visible_line(one.name) for one in answer.columns]
+    names = [visible_line(column.name) for column in answer.columns]
     natural = [max(len(row[at]) for row in [names, *cells]) for at in range(len(names))]
     columns = terminal_columns()
     cut = columns is not None  # a pipe gets all of a later, wider cell

@@ -133,8 +133,8 @@ def search(
         raise UsageError("there is nothing to look for", hint="`workbench vectors list` lists all points.")
     asked = VectorQuery(kind, feature, text, mode, limit, threshold, _where(where))  # type: ignore[arg-type]
     with _open_project() as (project, _):
-        found = search_vectors(project, asked)
-    _show(found)
+        vectors = search_vectors(project, asked)
+    _show(vectors)
 
 
 @command
@@ -149,8 +149,8 @@ def list_(kind: str, feature: str, where: Sequence[str], limit: int, cursor: str
 
     asked = VectorQuery(kind, feature, limit=limit, where=_where(where), cursor=cursor)
     with _open_project() as (project, _):
-        found = search_vectors(project, asked)
-    _show(found)
+        vectors = search_vectors(project, asked)
+    _show(vectors)
 
 
 @contextmanager

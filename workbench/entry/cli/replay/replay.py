@@ -187,9 +187,9 @@ def _history(
         fresh=fresh,
     )
     with here.out.progress("Reading the past") as line:
-        found = replay_past(project, config, wanted, workers=workers, progress=line)
-    run = score_replay(project, found)
-    return _finish(here, project, config, found, run, asked, fresh=fresh)
+        past = replay_past(project, config, wanted, workers=workers, progress=line)
+    run = score_replay(project, past)
+    return _finish(here, project, config, past, run, asked, fresh=fresh)
 
 
 def _finish(
@@ -262,8 +262,8 @@ def _stash(
     sources = stash_sources(project.place, [] if given is None or is_project else [given])
     wanted = StashReplayOptions(tasks, parse_stash_systems(_names(systems) or STASH_SYSTEMS), fresh)
     with here.out.progress("Reading conversations") as line:
-        found = replay_stash(project, config, sources, wanted, progress=line)
-    return _finish(here, project, config, found, score_stash_replay(project, found), asked, fresh=fresh)
+        stash = replay_stash(project, config, sources, wanted, progress=line)
+    return _finish(here, project, config, stash, score_stash_replay(project, stash), asked, fresh=fresh)
 
 
 def _names(given: str | None) -> list[str]:
@@ -280,7 +280,7 @@ def _rules(here: Invocation, folder: Path) -> None:
         embed = None if embedder is None else embedder.embed
         model = "" if embedder is None else embedder.model
         systems = rule_systems(dataset.rules, embed, model=model, params=match_params(config.rules))
-        found = run_benchmark(
+        benchmark = run_benchmark(
             dataset,
             systems,
             embed,
@@ -289,12 +289,12 @@ def _rules(here: Invocation, folder: Path) -> None:
             note=note,
             progress=lambda stage, done, total: line(done, total, stage),
         )
-    if found.degraded:
+    if benchmark.degraded:
         here.out.warn(f"without embeddings, {note}")
     if here.flags.json:
-        here.out.json(benchmark_json(found))
+        here.out.json(benchmark_json(benchmark))
     else:
-        here.out.data(benchmark_text(found))
+        here.out.data(benchmark_text(benchmark))
 
 
 _REPLAYS: dict[DatasetKind, Callable[[Invocation, Path], None]] = {DatasetKind.RULES: _rules}

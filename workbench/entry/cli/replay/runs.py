@@ -21,17 +21,17 @@ _NAME = 24  # characters of a project's name
 def list_() -> None:
     """List the saved replays, newest first."""
     here = current()
-    found = list_kept_runs(runs_root(here.project))
+    runs = list_kept_runs(runs_root(here.project))
     if here.flags.json:
-        here.out.json({"runs": [_document(one) for one in found]})
+        here.out.json({"runs": [_document(one) for one in runs]})
         return
-    if not found:
+    if not runs:
         here.out.say("no run is saved yet: `workbench --replay` makes one")
         return
-    rows = [_row(one) for one in found]
+    rows = [_row(one) for one in runs]
     head = ["run", "when", "project", "tasks", "systems", "best nDCG@10", ""]
     here.out.data(table(head, rows))
-    for one in found:
+    for one in runs:
         if one.fault:
             here.out.warn(f"{one.id}: {one.fault}")
 
@@ -76,10 +76,10 @@ def compare(before: str, after: str, system: str | None, measure: str, gate: boo
     state = runs_root(here.project)
     first, second = load_run(state, before), load_run(state, after)
     name = _system(first, second, system)
-    found = compare_runs(first, second, system=name, measure=measure)
-    if not here.wrote_json(found):
-        here.out.data(comparison_text(found))
-    change = found.change(name, measure)
+    runs = compare_runs(first, second, system=name, measure=measure)
+    if not here.wrote_json(runs):
+        here.out.data(comparison_text(runs))
+    change = runs.change(name, measure)
     if gate and (change is None or change.verdict == "worse"):
         said = "could not be compared" if change is None else f"is worse by {change.gap.value:+.3f}"
         here.out.fail(f"{name} {said} ({measure})", "The sessions and tasks above got worse most.")

@@ -87,7 +87,7 @@ def list_(
                 "next_cursor": following,
                 "rule_count": _count(rules),
                 "conflicts": shown,
-                "rules": [rules[one] for one in parts],
+                "rules": [rules[part] for part in parts],
                 "notes": list(queue.notes),
             }
         )

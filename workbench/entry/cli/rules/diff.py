@@ -69,7 +69,7 @@ def change_document(entry: DescribedChange) -> dict[str, Any]:
         "step": entry.change.step,
         "title": entry.title,
         "successor": entry.change.successor or None,
-        "fields": {one.name: {"before": one.before, "after": one.after} for one in entry.fields},
+        "fields": {field.name: {"before": field.before, "after": field.after} for field in entry.fields},
         "diff": plain_words(entry.fields),
         **machine_document(entry.change),
     }
@@ -77,7 +77,7 @@ def change_document(entry: DescribedChange) -> dict[str, Any]:
 
 def plain_words(changes: Sequence[FieldChange]) -> str | None:
     """Return the word diff of the rule's text, None where it did not change."""
-    found = next((one.pieces for one in changes if one.name == "rule"), None)
+    found = next((change.pieces for change in changes if change.name == "rule"), None)
     return None if found is None else "".join(_mark(kind, text) for kind, text in found)
 
 

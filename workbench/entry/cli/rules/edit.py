@@ -226,7 +226,7 @@ def _note_unenforced(here: Invocation, rules: Sequence[Rule]) -> None:
 
 
 def _several(work: RuleSession, identifiers: Sequence[str]) -> list[Rule]:
-    found = {rule.id: rule for rule in (find_live(work, one) for one in identifiers)}
+    found = {rule.id: rule for rule in (find_live(work, identifier) for identifier in identifiers)}
     return list(found.values())
 
 
@@ -281,7 +281,7 @@ def _show_change(work: RuleSession, before: Rule, after: Rule) -> None:
     here = work.here
     fields = changed_fields(before, after)
     if here.flags.json:
-        changed = {one.name: {"before": one.before, "after": one.after} for one in fields}
+        changed = {field.name: {"before": field.before, "after": field.after} for field in fields}
         here.out.json(
             {"rule": after, "replaces": None if before.id == after.id else before.id, "changed": changed}
         )

@@ -44,13 +44,13 @@ def effective(file: str, agent: str, cwd: str) -> None:
         place = place_in(work.store.root, file, "the file")
         start = place_in(work.store.root, cwd, "the directory") if cwd else ""
         listed = work.opened.workspace.rule_files()
-        found = effective_response(work.opened, work.book, listed, agent, place, start)
+        response = effective_response(work.opened, work.book, listed, agent, place, start)
     out = work.here.out
-    if work.here.wrote_json(found):
+    if work.here.wrote_json(response):
         return
-    for line in _lines(out, found):
+    for line in _lines(out, response):
         out.paint(line)
-    for note in found.notes:
+    for note in response.notes:
         out.say(visible_line(note))
 
 

@@ -55,11 +55,11 @@ def import_(paths: tuple[str, ...], discover: bool, every: bool, dry_run: bool) 
                 work.opened.workspace.sync_rules()
         else:
             named = named_files(store.root, paths, every=every, progress=work.progress)
-            found = import_named(store, named.sources, by="cli", dry_run=dry_run)
-            changes, warnings = _incoming(found), found.warnings
+            result = import_named(store, named.sources, by="cli", dry_run=dry_run)
+            changes, warnings = _incoming(result), result.warnings
             sources, refused, left = named.sources, named.refused, named.left
         read = import_rules(sources, read_source, project_root=str(store.root))
-        others = [one for one in read.contexts if one.why]
+        others = [context for context in read.contexts if context.why]
     if refused and len(refused) == len(paths):
         hint = "Name Markdown or text files with rules."
         raise ParseError(f"nothing was imported: {'; '.join(refused)}", hint=hint)
@@ -131,7 +131,7 @@ def export(targets: tuple[str, ...], home: bool, dry_run: bool) -> None:
                 )
             )
     out = work.here.out
-    files = [file for found in results for file in found.files]
+    files = [file for result in results for file in result.files]
     notes = [note for found in results for note in (*found.notes, *(n for f in found.files for n in f.notes))]
     if work.here.flags.json:
         documents = [

@@ -141,7 +141,7 @@ def usage(
     """
     with rule_session("rules-edit" if record else "rules") as work:
         ledger = work.store.ledger()
-        ids = [find_any(ledger, one) for one in identifiers]
+        ids = [find_any(ledger, identifier) for identifier in identifiers]
         if record:
             count = _record(work, ids, session_id, tool)
         else:

@@ -76,7 +76,7 @@ def lint(paths: Sequence[str], form: str, fail_on: str, fix: bool, dry_run: bool
 
 def _look(work: RuleSession, book: Rulebook, wanted: Sequence[str]) -> tuple[LintProject, list[LintFinding]]:
     project = lint_project(work.opened, book, open_conflicts(work.opened, book))
-    return project, [one for one in lint_rules(project) if _is_wanted(one.file, wanted)]
+    return project, [rule for rule in lint_rules(project) if _is_wanted(rule.file, wanted)]
 
 
 def _fix(work: RuleSession, project: LintProject, found: Sequence[LintFinding], dry_run: bool) -> FixOutcome:

@@ -131,11 +131,11 @@ def _running_lines(session: RunningSession) -> Iterator[tuple[str, str]]:
 
     yield "task", shorten(session.task, _TASK)
     yield "now", session.now or "-"
-    yield "reads", _paths(one.path for one in session.files if one.read_at >= 0)
-    yield "edits", _paths(one.path for one in session.files if one.edited_at >= 0)
+    yield "reads", _paths(file.path for file in session.files if file.read_at >= 0)
+    yield "edits", _paths(file.path for file in session.files if file.edited_at >= 0)
     yield "given", f"{session.tokens:,} tokens in {plural(session.calls, 'hand-over')}"
-    yield "not given", _paths(one.path for one in session.files if was_missed(one))
-    yield "not opened", _paths(one.path for one in session.files if one.given and not was_opened(one))
+    yield "not given", _paths(file.path for file in session.files if was_missed(file))
+    yield "not opened", _paths(file.path for file in session.files if file.given and not was_opened(file))
     for rule in session.rules:
         yield rule.verdict, f"{rule.rule_id[:13]} {shorten(rule.text, _TASK)}"
 

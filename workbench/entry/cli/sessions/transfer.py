@@ -194,7 +194,7 @@ def _show_skipped(here: Invocation, report: ImportReport) -> None:
         out.say(f"skipped: {count:,} × {reason}")
     for reason, count in _by_count(report.tally.reasons).items():
         out.say(f"not understood: {count:,} × {reason}")
-    for file in [one for one in report.details if one.tally.share_of_lines < _UNSOUND][:_SHOWN]:
+    for file in [detail for detail in report.details if detail.tally.share_of_lines < _UNSOUND][:_SHOWN]:
         out.say(
             f"  {visible_line(file.path)}: {file.tally.share_of_lines:.2%} of "
             f"{plural(file.tally.lines, 'line')}, {file.tally.share_of_events:.2%} of events"

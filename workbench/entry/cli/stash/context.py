@@ -71,7 +71,7 @@ def merge(
     from workbench.entry.services.stash_context import merge_for
 
     with stash_session("stash-edit" if remove else "stash") as work:
-        found = merge_for(
+        response = merge_for(
             work.service,
             identifiers,
             hops=hops,
@@ -80,22 +80,22 @@ def merge(
             session_id=session,
             summarize=partial(summarizer(work), task) if summary else None,
         )
-        work.measurement.tokens = found.tokens_added
+        work.measurement.tokens = response.tokens_added
     out = work.here.out
-    if not work.here.wrote_json(found):
-        out.data(found.text.removesuffix("\n"))
-        for one in found.left_out:
+    if not work.here.wrote_json(response):
+        out.data(response.text.removesuffix("\n"))
+        for one in response.left_out:
             out.say(f"left out: {visible_line(one.segment_id)}: {one.reason}")
-        for earlier, later in found.conflicts:
+        for earlier, later in response.conflicts:
             out.say(f"these contradict each other: {visible_line(earlier)}, {visible_line(later)}")
-        if found.summary is not None:
-            for note in found.summary.notes:
+        if response.summary is not None:
+            for note in response.summary.notes:
                 out.say(note)
-            say_cost(out, found.summary)
+            say_cost(out, response.summary)
         gone = ", removed from the stash" if remove else ""
-        out.say(f"{plural(found.merged_count, 'segment')}, {plural(found.tokens_added, 'token')}{gone}")
+        out.say(f"{plural(response.merged_count, 'segment')}, {plural(response.tokens_added, 'token')}{gone}")
     if copy:
-        out.say(copy_text(found.text, work.opened.config.clipboard, work.opened.location.root))
+        out.say(copy_text(response.text, work.opened.config.clipboard, work.opened.location.root))
 
 
 @command
@@ -139,7 +139,7 @@ def _show_pruning(here: Invocation, pruning: TranscriptPruning, addition: StashA
         here.note(pruning.note)
     out.say(f"task: {shorten(proposal.task)}")
     for title, pieces in (("put aside", proposal.aside), ("keep", proposal.kept)):
-        tokens = sum(one.tokens for one in pieces)
+        tokens = sum(piece.tokens for piece in pieces)
         out.data(f"{title}: {plural(len(pieces), 'piece')}, {plural(tokens, 'token')}")
         for one in pieces:
             out.data(_piece_line(one))

@@ -148,7 +148,7 @@ def gc(dry_run: bool, max_age: float | None, max_segments: int | None, max_token
 def _collection_document(done: StashCollection, dry_run: bool) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
-        "removed": [_disposal(one) for one in done.disposals],
+        "removed": [_disposal(disposal) for disposal in done.disposals],
         "removed_tokens": done.tokens,
         "kept": done.kept,
         "kept_tokens": done.kept_tokens,
@@ -209,7 +209,7 @@ def history(identifier: str | None, limit: int) -> None:
     if not identifier:
         show_steps(work.here, ledger, SEGMENT_CHANGES, limit, names)
     elif work.here.flags.json:
-        out.json({"id": changes[0].record_id, "changes": [_change(one) for one in changes]})
+        out.json({"id": changes[0].record_id, "changes": [_change(change) for change in changes]})
     else:
         for one in changes:
             row = _change_row(one)

@@ -65,16 +65,16 @@ def import_(
                     progress=lambda at, total: line(at >> 20, max(total >> 20, 1)),
                 )
             )
-        work.measurement.candidates = sum(one.added for one in reports)
+        work.measurement.candidates = sum(report.added for report in reports)
         seconds = time.perf_counter() - started
-        notes = _embed(work) if any(one.added for one in reports) else []
+        notes = _embed(work) if any(report.added for report in reports) else []
     spent = time.perf_counter() - started - seconds
     say_collected(work.here.out, collected)
     timing = {"import": round(seconds * 1000, 3), "embedding": round(spent * 1000, 3)}
     response = import_response(reports, notes, timing)
     if not work.here.wrote_json(response):
         _show(work.here, reports, response, seconds)
-    return exits.ERROR if any(one.failed for one in reports) else exits.OK
+    return exits.ERROR if any(report.failed for report in reports) else exits.OK
 
 
 def _embed(work: StashSession) -> list[str]:
@@ -104,7 +104,7 @@ def _show(
         out.say(f"left out: {parts}")
     if response.masked:
         out.say(f"{plural(sum(response.masked.values()), 'secret')} masked")
-    read = [one for one in reports if one.format]
+    read = [report for report in reports if report.format]
     for one in read[:_SHOWN] if len(reports) > 1 else ():
         out.say(f"{visible_line(one.path)} ({one.format}): {one.added:,} added, {one.known:,} known")
     if len(read) > _SHOWN:
@@ -140,8 +140,8 @@ def export(target: Path | None, types: Sequence[str], sessions: Sequence[str]) -
 
     with stash_session("stash") as work:
         lines = (
-            json.dumps(one, ensure_ascii=True) + "\n"
-            for one in exported_segments(work.service, frozenset(types), frozenset(sessions))
+            json.dumps(segment, ensure_ascii=True) + "\n"
+            for segment in exported_segments(work.service, frozenset(types), frozenset(sessions))
         )
         if target is None:
             sys.stdout.writelines(lines)

@@ -63,8 +63,8 @@ def remove(member: str, url: str, name: str) -> None:
 def _show(here: Invocation, found: TeamMembers) -> None:
     if here.wrote_json(found):
         return
-    for one in found.members:
-        seen = f", seen {one.seen_at}" if one.seen_at else ""
-        former = "" if one.present else ", no member any more"
-        line = f"{one.member:<20} {plural(one.machines, 'machine')}{seen}{former}"
+    for member in found.members:
+        seen = f", seen {member.seen_at}" if member.seen_at else ""
+        former = "" if member.present else ", no member any more"
+        line = f"{member.member:<20} {plural(member.machines, 'machine')}{seen}{former}"
         here.out.data(visible_line(line))

@@ -105,8 +105,8 @@ def verify() -> int:
     """
     here = current()
     with project_of(here) as project, progress_of(here) as progress:
-        found = service.verify_team(project, progress)
-    return _show_verification(here, found)
+        verification = service.verify_team(project, progress)
+    return _show_verification(here, verification)
 
 
 @command
@@ -124,8 +124,8 @@ def copy(source: str, target: str, name: str) -> int:
     """
     here = current()
     with progress_of(here) as progress:
-        found = service.copy_between(source, target, name, progress)
-    return _show_verification(here, found)
+        verification = service.copy_between(source, target, name, progress)
+    return _show_verification(here, verification)
 
 
 @command
@@ -161,11 +161,11 @@ def _show_verification(here: Invocation, found: TeamVerification) -> int:
         here.out.data(
             f"the same in both: {plural(found.records, 'record')} of {plural(found.machines, 'machine')}"
         )
-        for one in found.differences:
+        for difference in found.differences:
             here.out.data(
                 visible_line(
-                    f"{one.stream} of machine {one.machine} differs at line {one.line}: "
-                    f"{one.here or 'nothing'} here, {one.there or 'nothing'} there"
+                    f"{difference.stream} of machine {difference.machine} differs at line {difference.line}: "
+                    f"{difference.here or 'nothing'} here, {difference.there or 'nothing'} there"
                 )
             )
         for aside in found.put_aside:
@@ -184,7 +184,7 @@ def _show_status(here: Invocation, found: TeamStatus) -> None:
     lines = [f"{label:<9}{value}" for label, value in rows if value]
     lines.append(f"{'state':<9}{_state(found)}")
     lines += [f"{'':<9}{note}" for note in found.notes]
-    width = max((len(visible_line(one.name)) for one in found.machines), default=0)
+    width = max((len(visible_line(machine.name)) for machine in found.machines), default=0)
     for number, one in enumerate(found.machines):
         seen = "this machine" if one.own else f"seen {one.seen_at}" if one.seen_at else "never seen"
         label = "" if number else "machines"
