@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from store.embedding_cache import CachedEmbedder, match_keys
-from store.vectors import CosineIndex, IndexAbout, load_index, read_about
+from store.vectors import CosineIndex, IndexAbout, load_index, map_rows, read_about
 from workbench.errors import StoreError
 from workbench.ports import Damaged
 from workbench.records.dataclass import dataclass
@@ -230,7 +230,7 @@ class VectorStore:
         index = load_index(path)
         if index.model != self.model:
             return None
-        keys = np.load(path / _KEYS, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        keys = map_rows(path / _KEYS)
         if keys.shape != (len(index), KEY_BYTES) or index.vectors.shape[1] != self._embedder.dimensions:
             raise ValueError(f"{keys.shape} keys do not fit vectors of shape {index.vectors.shape}")
         return _Stored(keys, index)

@@ -23,6 +23,7 @@ from store.vectors import (
     candidate_count,
     load_index,
     make_sketches,
+    map_rows,
 )
 from tests.deep import times
 from tests.extras import needs_graph
@@ -333,3 +334,20 @@ def test_cosines_are_the_same_in_any_company() -> None:
 
     for rows in ([3], [400, 3, 77], list(range(1, 500, 7))):
         assert cosines(vectors[rows], query).tobytes() == whole[rows].tobytes()
+
+
+@pytest.mark.parametrize(
+    "saved", [np.ones((3, 4), np.float32), np.ones((2, 32), np.uint8), np.zeros((0, 4), "<f4")]
+)
+@pytest.mark.parametrize("lay", [np.ascontiguousarray, np.asfortranarray])
+def test_what_numpy_saved_is_mapped(tmp_path: Path, saved: Any, lay: Any) -> None:
+    """A matrix is what numpy loads, however it was laid out; a cut file is an error."""
+    path = tmp_path / "rows.npy"
+    np.save(path, lay(saved))
+    rows = map_rows(path)
+
+    assert rows.dtype == saved.dtype
+    assert np.array_equal(rows, np.load(path))
+    path.write_bytes(path.read_bytes()[:-1] if saved.size else b"no")
+    with pytest.raises((ValueError, EOFError)):
+        map_rows(path)
