@@ -327,10 +327,12 @@ def map_rows(path: Path) -> NDArray[Any]:
     """
     with path.open("rb") as file:
         head = _SAVED.match(file.read(_MOST_HEAD))
+        rows: NDArray[Any]
         if head is None:
-            return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
-        shape = (int(head[2]), int(head[3]))
-        return np.memmap(file, head[1].decode(), "r", head.end(), shape).view(np.ndarray)
+            rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        else:
+            rows = np.memmap(file, head[1].decode(), "r", head.end(), (int(head[2]), int(head[3])))
+        return rows.view(np.ndarray)
 
 
 def _map_matrix(path: Path) -> Float32:
