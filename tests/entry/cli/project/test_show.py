@@ -33,6 +33,13 @@ def test_json_has_what_became_of_each_handle(project: Any, run: Run) -> None:
     assert found["tokens"] <= found["token_budget"] == 60
 
 
+def test_a_budget_without_room_for_a_line_is_said(indexed: Any, run: Run) -> None:
+    """Nothing goes to stdout, and stderr says why."""
+    ran = run("show", "refresh_token", "--budget", "2")
+    assert (ran.code, ran.out) == (0, "")
+    assert "refresh_token: the budget has no room for it" in ran.err
+
+
 def test_files_are_named_as_seen_from_here(indexed: Any, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """As other programs print them in a directory of the project."""
     monkeypatch.chdir(indexed.root / "pkg")

@@ -71,5 +71,10 @@ def show(
             by="cli",
         )
         response = expand_for(work.opened, work.measurement, request, progress=work.progress, by="cli")
-    if not here.wrote_json(response):
+    if here.wrote_json(response):
+        return
+    if response.text:
         here.out.data(response.text.rstrip("\n"))
+    else:  # not even a line that names what has no room
+        for item in response.handles:
+            here.out.warn(f"{item.handle}: {item.note}")
