@@ -344,6 +344,19 @@ def test_feedback_is_for_the_latest_prompt_of_the_session(served: ServedProject)
     assert trace["episode"]["outcome"] == "failed"
 
 
+def test_a_client_without_a_session_is_given_nothing_twice(served: ServedProject, shop: Work) -> None:
+    """Its process is its session; another client, and one that asks again, gets the text."""
+    asked = {"handles": ["shop/store.py:1-2"]}
+    first, second = (call_tool(served, "expand", asked, "").text for _ in range(2))  # type: ignore[attr-defined]
+    line = (shop.root / "shop/store.py").read_text("utf-8").partition("\n")[0]
+    assert line in first
+    assert line not in second
+    assert call_tool(served, "expand", {**asked, "again": True}, "").text == first  # type: ignore[attr-defined]
+    other = ServedProject(str(shop.root), {})
+    assert call_tool(other, "expand", asked, "").text == first  # type: ignore[attr-defined]
+    other.close()
+
+
 def test_a_project_is_never_indexed_unasked(work: Work) -> None:
     """Without an index a plan is refused with the command that makes one; the stash works all the same."""
     served = ServedProject("", {"CLAUDE_PROJECT_DIR": str(work.root)})

@@ -84,7 +84,7 @@ def _plan(served: ServedProject, given: messages.PlanArguments, agent: str) -> m
                 made,
                 request,
                 "plan_context",
-                session=served.session,
+                session=served.connection,
                 tokens=tokens,
                 by=host.by,
             )
@@ -112,7 +112,7 @@ def _expand(served: ServedProject, given: messages.ExpandArguments, agent: str) 
             work.project,
             given.handles,
             budget=given.token_budget,
-            session=served.session,
+            session=served.connection,
             again=given.again,
             by=host.by,
         )

@@ -22,7 +22,10 @@ PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
 
 
 class ServedProject:
-    """The project of a server, opened once. `session` is that of the agent, empty where none is known."""
+    """The project of a server, opened once. `session` is that of the agent, empty where none is known.
+
+    What a client was given is remembered for its `connection`: the session, else the process that serves it.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,8 @@ class ServedProject:
         self._host: ProjectHost | None = None
         self._opening = Lock()
         self.session = agent_session(environment)
+        alone = "" if opened is not None else f"connection-{os.urandom(8).hex()}"
+        self.connection = self.session or alone
 
     def host(self) -> ProjectHost:
         """Return the project, kept open. Raises: WorkbenchError, and the next call tries again."""
