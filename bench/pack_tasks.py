@@ -41,6 +41,8 @@ from workbench.text.tokens import TokenCounter, token_counter
 class PackTask:
     """One task. age: per cent of the history that it had; ranked: (path, chance of being needed), best first.
 
+    likeliest: the chance of the first one before chances are raised.
+
     files: the first ones as places are looked for in them; rows: float32 [c, f] of all their chunks, those of
     file i from starts[i]; changed: bool [c]. truth: {changed path: old-side lines that were changed or
     removed, or lie beside an insertion}; hunks: as git has them; contents: of the first and changed files.
@@ -58,6 +60,7 @@ class PackTask:
     hunks: Mapping[str, Sequence[Hunk]]
     contents: Mapping[str, Content]
     project_files: int
+    likeliest: float
 
     def changed_lines(self, number: int) -> NDArray[np.int64]:
         """Return how many of the changed lines of a file each of its chunks holds."""
@@ -81,7 +84,7 @@ def pack_tasks(
     with BlobReader(timeline.repository, 1 << 20) as reader:
         for row in rows:
             tree = {path: sha for path, sha, _size in read_tree(timeline.repository, row.task.revision)}
-            ranked = _ranked(row, model, files)
+            ranked, likeliest = _ranked(row, model, files)
             wanted = [path for path, _chance in ranked[:READ]]
             contents: dict[str, Content] = {}
             for path in [*wanted, *sorted(row.truth.difference(wanted))]:
@@ -98,22 +101,30 @@ def pack_tasks(
                 hunks = diff_hunks(timeline.repository, row.task.revision, row.task.commit)
             except GitError:  # a blob that the clone lacks
                 continue
-            task = _pack_task(timeline, row, ranked, contents, hunks, len(tree), patches)
+            task = _pack_task(timeline, row, ranked, likeliest, contents, hunks, len(tree), patches)
             if task.truth:
                 yield task
 
 
-def _ranked(row: Row, model: RankingModel, files: ReadModel | None) -> tuple[tuple[str, float], ...]:
+def _ranked(
+    row: Row, model: RankingModel, files: ReadModel | None
+) -> tuple[tuple[tuple[str, float], ...], float]:
+    """Return the files of a row with their chances, best first, and the likeliest one's, not raised."""
     order, scores = order_row(row, model, files)
     after = model if files is None else after_reading(model, files)
-    chances = raise_chances(log_odds(after, scores[order].tolist())).tolist()
-    return tuple((row.paths[number], chance) for number, chance in zip(order, chances, strict=True))
+    odds = log_odds(after, scores[order].tolist())
+    chances = raise_chances(odds).tolist()
+    likeliest = float(1.0 / (1.0 + np.exp(-odds.max(initial=-np.inf))))
+    return tuple(
+        (row.paths[number], chance) for number, chance in zip(order, chances, strict=True)
+    ), likeliest
 
 
 def _pack_task(
     timeline: Timeline,
     row: Row,
     ranked: tuple[tuple[str, float], ...],
+    likeliest: float,
     contents: Mapping[str, Content],
     hunks: Mapping[str, Sequence[Hunk]],
     project_files: int,
@@ -155,6 +166,7 @@ def _pack_task(
         hunks={path: tuple(hunks.get(path, ())) for path in truth},
         contents=contents,
         project_files=project_files,
+        likeliest=likeliest,
     )
     for number, (start, end) in enumerate(pairwise(starts)):
         task.changed[start:end] = task.changed_lines(number) > 0

@@ -24,7 +24,7 @@ from bench.timeline import repositories
 from workbench.plan import cuts
 from workbench.plan.compose import compose
 from workbench.plan.cuts import FileCut
-from workbench.plan.file_candidates import FileOffers, file_candidates
+from workbench.plan.file_candidates import FileOffers, file_candidates, likely_text
 from workbench.plan.packing import PRICE, text_limit
 from workbench.plan.places import COLUMN, ChunkModel
 from workbench.plan.planner import Planner
@@ -180,7 +180,8 @@ def pack_system(model: ChunkModel, counter: TokenCounter, price: float | None = 
         candidates = offered[id(task)]
         fair = candidates.price if price is None else price
         most = text_limit(fair, ceiling) if price is None else None
-        pack = compose([], candidates.files, ceiling, STYLES[DEFAULT_STYLE], counter, price=fair, most=most)
+        files = likely_text(candidates.files, task.likeliest)
+        pack = compose([], files, ceiling, STYLES[DEFAULT_STYLE], counter, price=fair, most=most)
         return [
             ShownFile(
                 one.path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,15 @@ from tests.plan.test_pipeline import TASK, planned, shown
 from tests.plan.test_pipeline import opened as opened_anew
 from tests.plan.test_signals import TREE, indexed, past
 from workbench.entry.services.plan import ranked_files
+from workbench.plan.compose import FileCandidate, ViewOffer
 from workbench.plan.explanation import explain_file
+from workbench.plan.file_candidates import LIKELY, likely_text
 from workbench.plan.intent import parse_intent
 from workbench.plan.relevance import FEW_TASKS, is_about, load_weights, task_evidence
-from workbench.plan.render import STYLES
+from workbench.plan.render import STYLES, FileView
 from workbench.plan.response import NOTHING_KNOWN, why_text
 from workbench.plan.view import view_project
+from workbench.records.plan import Representation
 from workbench.sessions.history import empty_history
 from workbench.text.tokens import token_counter
 
@@ -104,8 +108,6 @@ def test_what_is_pinned_comes_for_any_task(project: Any) -> None:
 
 def test_low_confidence_never_says_how_complete_a_pack_is(project: Any) -> None:
     """The flag, the numbers, the first line and the sentences under it agree."""
-    from dataclasses import replace
-
     found = opened_anew(project.root)
     found.planner = replace(found.planner, confident=1.1)
     response = planned(found).response
@@ -114,3 +116,14 @@ def test_low_confidence_never_says_how_complete_a_pack_is(project: Any) -> None:
     for text in (response.context.text, why_text(response)):
         assert "chance that no file is missing" not in text
         assert "such plans" not in text
+
+
+def test_an_unlikely_task_is_named_places() -> None:
+    """Text of files that hardly any chance speaks for is not worth its tokens; what is pinned is shown."""
+    name, text = (
+        ViewOffer(FileView("a.py", kind), 9, 0.0) for kind in (Representation.PATH, Representation.FULL)
+    )
+    free = FileCandidate("a.py", 1.0, (name, text))
+    pinned = replace(free, pinned=True)
+    assert likely_text([free], LIKELY) == [free]
+    assert likely_text([free, pinned], LIKELY - 0.01) == [replace(free, offers=(name,)), pinned]

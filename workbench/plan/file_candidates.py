@@ -36,6 +36,7 @@ from workbench.records.project import Role, Skipped
 from workbench.text.terms import parts, words_of
 
 LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
+LIKELY = 0.1  # of a task without a file that is needed with this chance by itself places are only named
 LEADS_FROM = 0.25  # a likelier first file is shown even where no place of it stands out
 CLEAR_LEAD = 1.5  # times as likely as any other file
 FOLLOWED_FROM = NAMED_FROM  # beside a file that is so likely, tests and guides are named only
@@ -98,6 +99,16 @@ def in_detail(candidates: Sequence[FileCandidate], detail: Detail) -> list[FileC
         one if one.pinned else replace(one, offers=tuple(_without(one.offers, unwanted)))
         for one in candidates
     ]
+
+
+def likely_text(candidates: Sequence[FileCandidate], likeliest: float) -> list[FileCandidate]:
+    """Return candidates that are only named where the likeliest file is hardly likely; pinned ones stay.
+
+    `likeliest` is its chance by itself, not raised for a task that needs some file.
+    """
+    if likeliest >= LIKELY:
+        return [*candidates]
+    return [one if one.pinned else replace(one, offers=one.offers[:1]) for one in candidates]
 
 
 def _without(offers: Sequence[ViewOffer], unwanted: Representation) -> Iterator[ViewOffer]:

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from workbench.plan.compose import Head, Pack, compose
-from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, project_candidates
+from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, likely_text, project_candidates
 from workbench.plan.kinds import lead_with_kind
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.packing import PRICE, text_limit
@@ -33,7 +33,7 @@ from workbench.plan.planner import (
 from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.reasons import reasons_of
 from workbench.plan.render import DEFAULT_STYLE, STYLES
-from workbench.plan.response import confidence_words, nothing_known, plan_response
+from workbench.plan.response import NOTHING_SHOWN, confidence_words, nothing_known, plan_response
 from workbench.plan.rule_evidence import count_everywhere, only_about, rules_about
 from workbench.plan.segments import stashed_passages
 from workbench.plan.surroundings import describe_surroundings
@@ -181,9 +181,12 @@ def plan(
         stages["stash"] = _ms(clock)
         clock = time.perf_counter()
     chances = needed_chances(ranking.model, ranking.files, overrides.pinned)
+    own = own_chances(ranking.model, ranking.files, overrides.pinned)
     least = max(LEAST_CHANCE, request.least_chance)
     offered = project_candidates(workspace, planner, ranking, chances, STYLES[style], least)
     candidates = in_detail(offered.files, request.detail)
+    if request.detail is not Detail.VERBOSE:
+        candidates = likely_text(candidates, _likeliest(own, own))
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
     root = str(workspace.rule_store().root)
@@ -223,7 +226,6 @@ def plan(
     ]
     segments = stashed.segments_in(pack.passages)
     by_path = {found.path: found for found in ranked}
-    own = own_chances(ranking.model, ranking.files, overrides.pinned)
     low = _likeliest(own, _shown_paths(pack) or [one.path for one, _ in pack.files]) < planner.confident
     reasons = reasons_of(ranking)
     response = plan_response(
@@ -343,7 +345,7 @@ def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False, ab
         if not ranking.known:
             return f"{subject} | {nothing_known(absolute)}; {size}"
         if not shown:
-            return f"{subject} | no place that fits is likely enough to show; {size}"
+            return f"{subject} | {NOTHING_SHOWN}; {size}"
         if not baseline and _likeliest(chances, shown) < confident:
             return f"{subject} | no file is likely enough to rely on; {size}"
         chance = None if baseline else chance_of_all(ranking.model, ranking.files, shown, pinned)

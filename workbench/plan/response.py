@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -54,6 +54,12 @@ NOTHING_KNOWN = (
     "these words say nothing about this project; `workbench explore` (POST /v1/explore) shows its map"
 )
 """What a brief says of a task without a word that means anything in the project."""
+
+
+NOTHING_SHOWN: Final = (
+    "no place that fits is likely enough to show: ask for what is named (`workbench show NAME`)"
+)
+"""What a brief says where it only names files and places."""
 
 
 def nothing_known(absolute: int) -> str:

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from workbench.plan.compose import Pack, compose
-from workbench.plan.file_candidates import file_candidates
+from workbench.plan.file_candidates import file_candidates, likely_text
 from workbench.plan.matching import RuleMatcher
 from workbench.plan.packing import text_limit
 from workbench.plan.passages import RULE_SHARE, matched_text, rule_passages
 from workbench.plan.planner import Planner
-from workbench.plan.ranking import needed_chances
+from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.render import DEFAULT_STYLE, STYLES, Passage
 from workbench.plan.representations import Content, content_of
 from workbench.project.admission import content_refusal
@@ -105,7 +105,7 @@ def make_pack(
     offered = file_candidates(planner, intent, ranking.files, chances, read, style)
     return compose(
         list(passages),
-        offered.files,
+        likely_text(offered.files, max(own_chances(ranking.model, ranking.files).values(), default=0.0)),
         budget,
         style,
         planner.counter,
