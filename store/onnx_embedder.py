@@ -154,18 +154,18 @@ def _open_optimized(path: Path, optimized: Path, *, packed: bool) -> Any:  # noq
     """Return a model from its optimized graph; one that is missing is written. Raises: runtime errors."""
     import onnxruntime
 
-    kept = optimized.with_name(f"{optimized.name}.{onnxruntime.__version__}.onnx")
+    graph = optimized.with_name(f"{optimized.name}.{onnxruntime.__version__}.onnx")
     options, levels = _options(), onnxruntime.GraphOptimizationLevel
-    if not kept.is_file():
+    if not graph.is_file():
         options.graph_optimization_level = levels.ORT_ENABLE_EXTENDED  # the same on all processors
-        partial = kept.with_name(f".{kept.name}.{os.getpid()}")
+        partial = graph.with_name(f".{graph.name}.{os.getpid()}")
         options.optimized_model_filepath = str(partial)
         try:
             session = _session(path, options)
             partial.chmod(PRIVATE_FILE)
             with partial.open("rb") as file:
                 os.fsync(file.fileno())
-            partial.replace(kept)
+            partial.replace(graph)
         finally:
             partial.unlink(missing_ok=True)
         return session
@@ -173,9 +173,9 @@ def _open_optimized(path: Path, optimized: Path, *, packed: bool) -> Any:  # noq
     if not packed:
         options.add_session_config_entry("session.disable_prepacking", "1")
     try:
-        return _session(kept, options)
+        return _session(graph, options)
     except runtime_errors():
-        kept.unlink(missing_ok=True)  # damaged: the next process writes it again
+        graph.unlink(missing_ok=True)  # damaged: the next process writes it again
         raise
 
 

@@ -117,7 +117,7 @@ class QdrantServer:
 def checked_url(url: str) -> str:
     """Return the address of a server without a path's slash.
 
-    Raises: ConfigError for one that is none, that has a login in it, or that goes to another machine in
+    Raises: ConfigError for one that is malformed, that has a login in it, or that goes to another machine in
     plain text.
     """
     server = parse_server(url)

@@ -325,7 +325,7 @@ def _learning_row(
 
 
 def _seconds(moment: str) -> str | None:
-    """Return a moment in seconds since the epoch as text, None if it is none."""
+    """Return a moment in seconds since the epoch as text, None if it is malformed."""
     try:
         at = datetime.fromisoformat(moment)
     except ValueError:

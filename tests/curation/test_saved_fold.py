@@ -43,7 +43,7 @@ def whole_of(bench: Bench) -> Ledger[Any]:
     return bench.fresh()
 
 
-def told(ledger: Ledger[Any]) -> dict[str, object]:
+def contents_of(ledger: Ledger[Any]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name in (item.name for item in fields(ledger) if item.compare and item.name != "type"):
         value = getattr(ledger, name)
@@ -159,14 +159,14 @@ def test_saved_anywhere_and_gone_on_with_it_is_the_whole(
         if cut == 3:
             bench.clock.advance(-5)  # a clock that goes back
         ledger = store.ledger()
-        held = told(ledger) if cut == 2 else {}  # what was asked for is no longer as it is stored
+        held = contents_of(ledger) if cut == 2 else {}  # what was asked for is no longer as it is stored
         write_fold(file, SavedFold(ledger, (), LAST, number, "a"))
         opened = open_fold(file, store.empty_ledger())
         assert opened is not None
         assert (opened.entries, opened.latest, opened.lineage) == (number, LAST, "a")
-        assert not held or told(opened.ledger) == held
+        assert not held or contents_of(opened.ledger) == held
         store.reader._ledger = opened.ledger
-    assert told(store.ledger()) == told(whole_of(bench))
+    assert contents_of(store.ledger()) == contents_of(whole_of(bench))
 
 
 def test_a_new_process_folds_what_came_since(saved: Saved) -> None:
@@ -184,7 +184,7 @@ def test_a_new_process_folds_what_came_since(saved: Saved) -> None:
     assert ledger.require(records[3].id).text == "Other word"
     asked = [key for key in ledger.records if ledger.records.place(key) is None]
     assert asked == [records[3].id]
-    assert told(ledger) == told(whole_of(bench))
+    assert contents_of(ledger) == contents_of(whole_of(bench))
 
 
 def test_little_that_came_since_is_not_saved_again(saved: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_little_that_came_since_is_not_saved_again(saved: Saved, monkeypatch: py
         reader.save()
         reader.save()
         assert saved.count == (number + 1) // 4
-    assert told(saved.reader(bench).ledger()) == told(whole_of(bench))
+    assert contents_of(saved.reader(bench).ledger()) == contents_of(whole_of(bench))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -217,11 +217,11 @@ def test_two_journals_and_a_clock_that_went_back(name: str, saved: Saved) -> Non
     late = case.service(bench.journal, MemoryJournalView(bench.home, bench.clock), bench.clock)
     case.add(late, "Late word", home=True)
     again = saved.reader(bench)
-    assert told(again.ledger()) == told(whole_of(bench))
+    assert contents_of(again.ledger()) == contents_of(whole_of(bench))
     assert again.folded > 1  # from the beginning
     again.save()
     fresh = saved.reader(bench)
-    assert told(fresh.ledger()) == told(whole_of(bench))
+    assert contents_of(fresh.ledger()) == contents_of(whole_of(bench))
     assert fresh.folded == 0
 
 
@@ -250,7 +250,7 @@ def test_undo_and_redo_across_processes(saved: Saved, tmp_path: Path) -> None:
         store.ledger()
         store.reader.save()
         texts.append(store.ledger().records["toy-0"].text)
-        assert told(store.ledger()) == told(whole_of(bench))
+        assert contents_of(store.ledger()) == contents_of(whole_of(bench))
     assert texts == ["Word 1", "Word 0", "Word 1", "Word 2", "Word 1"]
     assert saved.count == 6  # and what was there before the first
 
@@ -282,7 +282,7 @@ def test_a_journal_that_is_another_is_folded_as_a_whole(
     if later:
         bench.clock.advance(1)
         bench.service.create(case.make("Last word", "p"))
-    assert told(saved.reader(bench).ledger()) == told(whole_of(bench))
+    assert contents_of(saved.reader(bench).ledger()) == contents_of(whole_of(bench))
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_a_damaged_fold_is_of_no_use(harm: Callable[[bytes], bytes], saved: Save
     reader.save()
     saved.file().write_bytes(harm(saved.file().read_bytes()))
     again = saved.reader(bench)
-    assert told(again.ledger()) == told(whole_of(bench))
+    assert contents_of(again.ledger()) == contents_of(whole_of(bench))
     assert again.folded == 4
     again.save()
     last = saved.reader(bench)
@@ -338,7 +338,7 @@ def test_a_place_that_takes_nothing_is_no_error(saved: Saved, monkeypatch: pytes
     reader = saved.reader(bench)
     reader.ledger()
     reader.save()
-    assert told(saved.reader(bench).ledger()) == told(whole_of(bench))
+    assert contents_of(saved.reader(bench).ledger()) == contents_of(whole_of(bench))
 
 
 def test_names_that_are_no_text_are_kept(saved: Saved) -> None:
@@ -350,7 +350,7 @@ def test_names_that_are_no_text_are_kept(saved: Saved) -> None:
     reader = saved.reader(bench)
     reader.ledger()
     reader.save()
-    assert told(saved.reader(bench).ledger()) == told(whole_of(bench))
+    assert contents_of(saved.reader(bench).ledger()) == contents_of(whole_of(bench))
 
 
 def test_a_service_saves_what_it_folded(saved: Saved) -> None:
@@ -375,5 +375,5 @@ def test_a_service_saves_what_it_folded(saved: Saved) -> None:
         curator.add(Rule("", "", f"Word {number} holds", project_id="p"))
     assert saved.count == 2  # each had folded what the one before wrote
     reader = saved.reader(bench)
-    assert told(reader.ledger()) == told(whole_of(bench))
+    assert contents_of(reader.ledger()) == contents_of(whole_of(bench))
     assert reader.folded == 1

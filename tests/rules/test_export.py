@@ -59,7 +59,7 @@ def after(files: Mapping[str, bytes], exported: Sequence[ExportedFile]) -> dict[
     return there
 
 
-def told(rule: Rule) -> tuple[str, Authority, Activation, tuple[str, ...]]:
+def facts_of(rule: Rule) -> tuple[str, Authority, Activation, tuple[str, ...]]:
     """Return what an export has to keep of a rule."""
     reach = reach_of(rule)
     return managed_text(rule.rule), rule.authority, reach.activation, reach.globs
@@ -153,8 +153,8 @@ def test_exported_rules_read_back_and_a_second_export_changes_nothing(
     there = after(files, exported)
     again = imported(there)
     fresh = [rule for rule in again if rule.rule not in {own.rule for own in before}]
-    wanted = {told(rule) for rule in found if rule.rule not in {own.rule for own in before}}
-    assert {told(rule) for rule in fresh} - {told(rule) for rule in before} == wanted
+    wanted = {facts_of(rule) for rule in found if rule.rule not in {own.rule for own in before}}
+    assert {facts_of(rule) for rule in fresh} - {facts_of(rule) for rule in before} == wanted
     for path, data in files.items():
         body = there[path]
         assert body.startswith(data)

@@ -23,7 +23,7 @@ from workbench.sessions.importers.lines import TranscriptLine
 from workbench.sessions.importers.transcripts import TranscriptRecord, Unreadable
 
 
-def told(value: Any, cut: int = 0) -> list[Turn]:
+def read_turns(value: Any, cut: int = 0) -> list[Turn]:
     return turns_of(TranscriptLine(7, 8, 3, TranscriptRecord(3, value), cut))
 
 
@@ -35,7 +35,11 @@ def test_claude_code_is_a_conversation() -> None:
         {"type": "tool_use", "id": "a", "name": "Read", "input": {"file_path": "/p/a.py", "limit": 3}},
     ]
     said = {"type": "assistant", "message": {"role": "assistant", "content": content}}
-    made = told(user("fix the login", "u1")) + told(said) + told(result("a", "no\nfile", error=True))
+    made = (
+        read_turns(user("fix the login", "u1"))
+        + read_turns(said)
+        + read_turns(result("a", "no\nfile", error=True))
+    )
     assert [turn.role for turn in made] == [USER, THOUGHT, AGENT, CALL, RESULT]
     assert [turn.prompt for turn in made] == [True, False, False, False, False]
     assert made[3].head == "Read /p/a.py"
@@ -50,7 +54,7 @@ def test_what_hooks_put_in_is_no_prompt() -> None:
     reminder = user("<system-reminder>be brief</system-reminder>", "u1")
     meta = user("Caveat: nothing", "u2", isMeta=True)
     helper = user("find all callers of it", "u3", isSidechain=True)
-    assert [turn.role for value in (reminder, meta, helper) for turn in told(value)] == [NOTE] * 3
+    assert [turn.role for value in (reminder, meta, helper) for turn in read_turns(value)] == [NOTE] * 3
 
 
 def test_codex_is_a_conversation_told_once() -> None:
@@ -62,7 +66,7 @@ def test_codex_is_a_conversation_told_once() -> None:
         *codex_did("a", "exec_command", {"cmd": "sed -i s/a/b/ x.py"}, "Process exited with code 1\nno", 3),
         codex("response_item", 4, type="message", role="assistant", content=[{"text": "Done."}]),
     ]
-    made = [turn for value in lines for turn in told(value)]
+    made = [turn for value in lines for turn in read_turns(value)]
     assert [turn.role for turn in made] == [USER, THOUGHT, CALL, RESULT, AGENT]
     assert made[2].head == "exec_command sed -i s/a/b/ x.py"
     assert made[3].failed
@@ -71,11 +75,11 @@ def test_codex_is_a_conversation_told_once() -> None:
 def test_secrets_are_masked_and_long_texts_cut() -> None:
     """Nothing that looks like a secret is shown; what is left out of a text is counted."""
     key = "ghp_" + "a1B2" * 9
-    [prompt] = told(user(f"use {key} for it " + "x" * MOST_TEXT, "u1"), cut=5)
+    [prompt] = read_turns(user(f"use {key} for it " + "x" * MOST_TEXT, "u1"), cut=5)
     assert key not in prompt.text
     assert "[secret:" in prompt.text
     assert prompt.cut > 5
-    [tool] = told(call("a", "Bash", command=f"curl -H 'Authorization: token {key}'"))
+    [tool] = read_turns(call("a", "Bash", command=f"curl -H 'Authorization: token {key}'"))
     assert key not in tool.head + tool.text
 
 
@@ -100,5 +104,5 @@ KINDS = st.sampled_from("user assistant response_item message tool_use tool_resu
 @given(st.dictionaries(WORDS, JSON, max_size=6), KINDS)
 def test_any_record_is_told_or_passed_over(value: dict[str, Any], kind: str) -> None:
     """No shape of a record breaks the reader."""
-    for turn in told({**value, "type": kind}):
+    for turn in read_turns({**value, "type": kind}):
         assert turn.line == 3

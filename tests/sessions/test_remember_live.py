@@ -24,10 +24,10 @@ from workbench.sessions.episodes_fold import (
     story,
 )
 
-Told = tuple[str, dict[str, Any]]
+Draft = tuple[str, dict[str, Any]]
 
 
-def told(kind: str, session: str, **fields: Any) -> Told:
+def draft(kind: str, session: str, **fields: Any) -> Draft:
     """Return an entry of a live session with what its kind needs."""
     every: dict[str, dict[str, Any]] = {
         STARTED: {"task_text": f"fix {session}", "started_at": 1, "query_type": "bugfix"},
@@ -50,25 +50,25 @@ def told(kind: str, session: str, **fields: Any) -> Told:
 SESSIONS = st.sampled_from(["a", "b", "c", "d"])
 OUTCOMES = st.sampled_from([None, *Outcome])
 TOLD = st.one_of(
-    st.builds(lambda s, at: told(STARTED, s, started_at=at), SESSIONS, st.integers(0, 4)),
+    st.builds(lambda s, at: draft(STARTED, s, started_at=at), SESSIONS, st.integers(0, 4)),
     st.builds(
-        lambda s, at, o: told(IMPORTED, s, started_at=at, outcome=o), SESSIONS, st.integers(0, 4), OUTCOMES
+        lambda s, at, o: draft(IMPORTED, s, started_at=at, outcome=o), SESSIONS, st.integers(0, 4), OUTCOMES
     ),
     st.builds(
-        lambda s, kind, path: told(EVENT, s, event_type=kind, file_path=path),
+        lambda s, kind, path: draft(EVENT, s, event_type=kind, file_path=path),
         SESSIONS,
         st.sampled_from(["read", "edit", "decision"]),
         st.sampled_from(["a.py", "b\udcff.py", None]),
     ),
     st.builds(
-        lambda s, o, by: told(ENDED, s, outcome=o, closed_by=by),
+        lambda s, o, by: draft(ENDED, s, outcome=o, closed_by=by),
         SESSIONS,
         OUTCOMES,
         st.sampled_from(["", "timeout"]),
     ),
-    st.builds(lambda s, o: told(FEEDBACK, s, outcome=o), SESSIONS, OUTCOMES),
-    st.builds(lambda s: told(FORGOTTEN, s), SESSIONS),
-    st.builds(lambda s: told(EVENT, s, timestamp="soon"), SESSIONS),
+    st.builds(lambda s, o: draft(FEEDBACK, s, outcome=o), SESSIONS, OUTCOMES),
+    st.builds(lambda s: draft(FORGOTTEN, s), SESSIONS),
+    st.builds(lambda s: draft(EVENT, s, timestamp="soon"), SESSIONS),
 )
 
 
@@ -78,7 +78,7 @@ def ledger_of(journal: MemoryJournal, limit: int = 10) -> EpisodeLedger:
     return ledger
 
 
-def journal_of(*entries: Told) -> MemoryJournal:
+def journal_of(*entries: Draft) -> MemoryJournal:
     journal = MemoryJournal()
     journal.append_all(STREAM, entries, by="cli")
     return journal
@@ -86,7 +86,7 @@ def journal_of(*entries: Told) -> MemoryJournal:
 
 @given(st.lists(TOLD, max_size=25), st.integers(0, 4), st.sets(st.integers(0, 25)))
 def test_a_fold_in_pieces_says_what_the_entries_say(
-    entries: list[Told], limit: int, pauses: set[int]
+    entries: list[Draft], limit: int, pauses: set[int]
 ) -> None:
     """However the journal is read, each episode is what all entries about it add up to."""
     journal = MemoryJournal()
@@ -118,18 +118,18 @@ def test_a_fold_in_pieces_says_what_the_entries_say(
 
 def test_an_open_session_is_no_past() -> None:
     """What is still being done teaches nothing until it ends; then it does as an imported one."""
-    begun = (told(STARTED, "a"), told(EVENT, "a"), told(EVENT, "a", event_type="read", file_path="r.py"))
+    begun = (draft(STARTED, "a"), draft(EVENT, "a"), draft(EVENT, "a", event_type="read", file_path="r.py"))
     assert recall(ledger_of(journal_of(*begun)))[1] == ()
-    history, heads = recall(ledger_of(journal_of(*begun, told(ENDED, "a", outcome="success"))))
+    history, heads = recall(ledger_of(journal_of(*begun, draft(ENDED, "a", outcome="success"))))
     assert (heads, history.paths) == (("fix a",), ("a.py",))
 
 
 def test_what_is_told_after_the_end_counts() -> None:
     """A late edit adds its file, and feedback changes the verdict, also in a later fold."""
-    journal = journal_of(told(STARTED, "a"), told(ENDED, "a", outcome="success"))
+    journal = journal_of(draft(STARTED, "a"), draft(ENDED, "a", outcome="success"))
     ledger = ledger_of(journal)
     assert ledger.tasks["a"].task.verdict is Outcome.SUCCESS
-    late = (told(EVENT, "a", late=True), told(FEEDBACK, "a", outcome="failed"))
+    late = (draft(EVENT, "a", late=True), draft(FEEDBACK, "a", outcome="failed"))
     journal.append_all(STREAM, late, by="cli")
     fold(ledger, lambda start: journal.read(STREAM, start))
     task = ledger.tasks["a"].task
@@ -138,9 +138,9 @@ def test_what_is_told_after_the_end_counts() -> None:
 
 def test_feedback_outlives_another_import() -> None:
     """A transcript that grew is imported again; what somebody said of it still counts, in one fold or two."""
-    journal = journal_of(told(IMPORTED, "a", outcome="success"), told(FEEDBACK, "a", outcome="failed"))
+    journal = journal_of(draft(IMPORTED, "a", outcome="success"), draft(FEEDBACK, "a", outcome="failed"))
     ledger = ledger_of(journal)
-    journal.append_all(STREAM, [told(IMPORTED, "a", outcome="success", started_at=5)], by="cli")
+    journal.append_all(STREAM, [draft(IMPORTED, "a", outcome="success", started_at=5)], by="cli")
     fold(ledger, lambda start: journal.read(STREAM, start))
     task = ledger.tasks["a"].task
     assert (task.at, task.verdict) == (5, Outcome.FAILED)
@@ -150,11 +150,11 @@ def test_feedback_outlives_another_import() -> None:
 def test_a_late_verdict_reads_its_session_alone_again() -> None:
     """From its first entry on, also after the ledger was saved: not a journal of years."""
     journal = journal_of(
-        told(STARTED, "a"), told(ENDED, "a", outcome="failed"), told(STARTED, "b"), told(ENDED, "b")
+        draft(STARTED, "a"), draft(ENDED, "a", outcome="failed"), draft(STARTED, "b"), draft(ENDED, "b")
     )
     ledger = unpack_ledger(pack_ledger(ledger_of(journal)))
     [*_, (first, _), _, _] = [(0, None), *journal.read(STREAM)]
-    journal.append_all(STREAM, [told(FEEDBACK, "b", outcome="success")], by="cli")
+    journal.append_all(STREAM, [draft(FEEDBACK, "b", outcome="success")], by="cli")
     starts: list[int] = []
 
     def read(start: int) -> Iterator[tuple[int, Entry]]:
@@ -170,12 +170,12 @@ def test_a_late_verdict_reads_its_session_alone_again() -> None:
 def test_completeness_counts_sessions() -> None:
     """Commits and open sessions are left out; a whole story has reads, edits and an outcome."""
     journal = journal_of(
-        told(STARTED, "open"),
-        told(IMPORTED, "commit", source="git", outcome="success"),
-        told(IMPORTED, "traced", outcome="success"),
-        told(IMPORTED, "full", outcome="failed", reads=["x.py"]),
-        told(IMPORTED, "unknown"),
-        told(IMPORTED, "untouched", outcome="success", changes=[]),
+        draft(STARTED, "open"),
+        draft(IMPORTED, "commit", source="git", outcome="success"),
+        draft(IMPORTED, "traced", outcome="success"),
+        draft(IMPORTED, "full", outcome="failed", reads=["x.py"]),
+        draft(IMPORTED, "unknown"),
+        draft(IMPORTED, "untouched", outcome="success", changes=[]),
     )
     assert ledger_of(journal).stories == Completeness(ended=4, traced=2, full=1, open=1)
     assert Completeness(4, 2, 1, 1).share == 0.25

@@ -159,18 +159,6 @@ def test_an_unknown_id_leads_to_the_one_that_was_meant(stash: StashService) -> N
         stash.find("note-7")
 
 
-def test_clocks_that_go_back_change_no_order(stash: StashService, clock: ManualClock) -> None:
-    """What comes later in the journal happened later, whatever the clock said."""
-    one = stash.add(ContextSegment(text="One"))
-    clock.advance(-86_400)
-    stash.protect([one.id])
-    clock.advance(-86_400)
-    stash.unprotect([one.id])
-    assert not stash.find(one.id).protected
-    assert stash.undo().title.startswith("undo: unprotect")
-    assert stash.find(one.id).protected
-
-
 def test_a_put_whose_text_never_was_is_left_out(stash: StashService, journal: MemoryJournal) -> None:
     """A damaged journal gives no segment without a text, and says so."""
     journal.append(STREAM, "segment.put", [{"segment_id": "ghost", "type": "message"}], by="x")

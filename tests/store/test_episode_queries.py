@@ -31,7 +31,7 @@ STREAM = "sessions"
 NOW = 1_000
 
 
-def told(kind: str, session: str, **fields: Any) -> tuple[str, dict[str, Any]]:
+def draft(kind: str, session: str, **fields: Any) -> tuple[str, dict[str, Any]]:
     task = {
         "project_id": "p",
         "task_text": f"fix {session}",
@@ -54,21 +54,21 @@ NAMES = st.sampled_from(["a", "b", "c"])
 OUTCOMES = st.sampled_from(["success", "partial", "failed", "unknown"])
 # A session begins before anything is told of it: events before its start are kept by the tables alone.
 TOLD = st.one_of(
-    st.builds(lambda s, o: told("episode.imported", s, outcome=o), NAMES, OUTCOMES),
-    st.builds(lambda s: told("episode.imported", s, source="git", outcome="success"), NAMES),
+    st.builds(lambda s, o: draft("episode.imported", s, outcome=o), NAMES, OUTCOMES),
+    st.builds(lambda s: draft("episode.imported", s, source="git", outcome="success"), NAMES),
     st.builds(
-        lambda s, kind, late: told("episode.event", s, event_type=kind, late=late, issue_refs=["#1", "#2"]),
+        lambda s, kind, late: draft("episode.event", s, event_type=kind, late=late, issue_refs=["#1", "#2"]),
         NAMES,
         st.sampled_from(["read", "edit", "decision"]),
         st.booleans(),
     ),
     st.builds(
-        lambda s, o, by: told("episode.ended", s, outcome=o, closed_by=by),
+        lambda s, o, by: draft("episode.ended", s, outcome=o, closed_by=by),
         NAMES,
         st.none() | OUTCOMES,
         st.sampled_from(["", "timeout"]),
     ),
-    st.builds(lambda s, o: told("feedback.given", s, outcome=o), NAMES, st.none() | OUTCOMES),
+    st.builds(lambda s, o: draft("feedback.given", s, outcome=o), NAMES, st.none() | OUTCOMES),
 )
 
 
@@ -82,7 +82,7 @@ def test_the_tables_say_what_the_fold_says(
     """Completeness, outcomes, ends and counts of files agree, in whatever batches the tables catch up."""
     journal = FileJournal(tmp_path_factory.mktemp("t"), ManualClock())
     with connect_tables() as connection:
-        begun = [told("episode.started", session) for session in "abc"]
+        begun = [draft("episode.started", session) for session in "abc"]
         for number, entry in enumerate([*begun, *entries]):
             journal.append_all(STREAM, [entry], by="cli", sync=False)
             if number in pauses:
@@ -114,7 +114,7 @@ def test_the_tables_say_what_the_fold_says(
 
 def test_a_quiet_session_counts_as_ended(journal: FileJournal, tmp_path: Path, clock: ManualClock) -> None:
     """What was not heard of since the time given is over, though the journal does not say so yet."""
-    journal.append_all(STREAM, [told("episode.started", "a"), told("episode.event", "a")], by="cli")
+    journal.append_all(STREAM, [draft("episode.started", "a"), draft("episode.event", "a")], by="cli")
     tables = open_tables(tmp_path, {"project": journal}, clock)
 
     assert completeness(tables, quiet_since=2) == Completeness(0, 0, 0, 1)
@@ -130,7 +130,7 @@ def test_the_past_of_a_file(journal: FileJournal, tmp_path: Path, clock: ManualC
 
     def imported(session: str, at: int, edits: str, reads: str = "") -> tuple[str, dict[str, Any]]:
         changes = [[path, "modified", 1, 1, ""] for path in edits.split()]
-        return told("episode.imported", session, started_at=at, changes=changes, reads=reads.split())
+        return draft("episode.imported", session, started_at=at, changes=changes, reads=reads.split())
 
     drafts = [
         imported("one", 1, "src/A.py b.py c.py"),
@@ -164,7 +164,7 @@ def test_the_past_of_a_file(journal: FileJournal, tmp_path: Path, clock: ManualC
 def test_a_files_past_says_why(tmp_path: Path, journal: FileJournal, clock: ManualClock) -> None:
     """Commit, issues and the reason of feedback are with each task; those of the asked task come first."""
     drafts = [
-        told(
+        draft(
             "episode.imported",
             name,
             started_at=at,
@@ -180,7 +180,7 @@ def test_a_files_past_says_why(tmp_path: Path, journal: FileJournal, clock: Manu
             ("other", 3, "f3", ["#8"], "failed"),
         )
     ]
-    feedback = told("feedback.given", "other", outcome="failed", rationale="it logs everybody out")
+    feedback = draft("feedback.given", "other", outcome="failed", rationale="it logs everybody out")
     journal.append_all(STREAM, [*drafts, feedback], by="import:git")
     tables = open_tables(tmp_path, {"project": journal}, clock)
 

@@ -116,7 +116,7 @@ def _member(line: int, value: object) -> TranscriptRecord | Unreadable:
 
 
 def parse_segment(record: Mapping[str, Any], session: str = "") -> ContextSegment | str:
-    """Return the segment of a record, or why it is none. Fields that are not a segment's are passed over."""
+    """Return the segment of a record, or what is malformed. Fields of others are passed over."""
     words = record.get("text")
     if not isinstance(words, str) or not words.strip():
         return "it has no text" if not isinstance(words, str) else "its text is empty"
