@@ -154,7 +154,7 @@ class NarrowForm(Dialog[Narrowing | None]):
     def _offer(self, narrowed: str) -> None:
         self._offered = scopes_for(self._pair, narrowed)
         side = self._side(narrowed)
-        notice = "offers itself (enter takes it over):" if self._offered else "nothing offers itself"
+        notice = "enter takes over what is suggested:" if self._offered else "no other scope is suggested"
         line = f"{narrowed}: {side.where}, {', '.join(side.scope) or 'everywhere'} now; {notice}"
         self.query_one("#narrow-offered", Static).update(safe(line))
         options = self.query_one(ChoiceList)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from screens.commands import bindings
+from screens.commands import bindings, key_of
 from screens.conflicts.decisions import PairDialogs
 from screens.conflicts.pair import (
     SHORT,
@@ -233,8 +233,7 @@ class ConflictsScreen(QueueScreen):
             text += f", {len(outcome.skipped):,} left alone: {outcome.skipped[0]}"
         if outcome.outdated:
             files = ", ".join(outcome.outdated[:3]) + ("…" if len(outcome.outdated) > 3 else "")
-            verb = "is" if len(outcome.outdated) == 1 else "are"
-            text += f". {files} {verb} out of date: Rules → D shows what is to be written"
+            text += f" · {key_of('app.rules')} then {key_of('rules.drift')} writes {files}"
         return text
 
     def _return_pairs(self, step: PairStep, failure: Failure) -> None:

@@ -226,7 +226,7 @@ def head_content(counts: LearningCounts, view: View, progress: ReviewProgress, *
     if counts.corrections:
         parts.append(
             Content.styled(
-                f"{key_of('learnings.corrections')} {plural(counts.corrections, 'correction')}",
+                f"{key_of('learnings.corrections')} {counts.corrections:,} from corrections",
                 "$text-muted",
             )
         )

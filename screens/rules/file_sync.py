@@ -176,14 +176,14 @@ class SyncFiles(ListDialog[RuleDifference, bool]):
         def then(outcome: SyncOutcome) -> None:
             self.say("")
             incoming = sum(one.side == "file" for one in self.differences)
-            taken = [f"{plural(incoming, 'change')} of files: into the store."] if incoming else []
+            taken = [f"{plural(incoming, 'change')} of files taken in."] if incoming else []
             files = sum(written.changed for written in outcome.written)
             if not files and not incoming:
                 refused = _refusals(outcome)
                 self.say("\n".join(refused) if refused else "what is left changed on both sides: L, R or m")
                 return
             body = "\n".join([*taken, preview_text(outcome.written)])
-            title = f"Write {plural(files, 'file')}?" if files else "Take the files' changes in?"
+            title = f"Write {plural(files, 'file')}?" if files else "Take in what files changed?"
             yes = "Write" if files else "Take in"
             self.app.push_screen(Confirm(title, body, yes=yes), self._sync_confirmed)
 

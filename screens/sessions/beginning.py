@@ -26,7 +26,7 @@ def ask_name(section: SectionScreen, task: str, then: Callable[[str], None]) -> 
         section.app.push_screen(Ask(_TITLE, body=body, value=name, validate=_wrong_name), answered)
 
     named = partial(name_episode, section.engine, task)
-    section.ask("Naming the episode", named, ask, group="name", leads=True)
+    section.ask("Naming the session", named, ask, group="name", leads=True)
 
 
 def ask_task(section: SectionScreen, then: Callable[[str, str], None]) -> None:
@@ -36,7 +36,7 @@ def ask_task(section: SectionScreen, then: Callable[[str, str], None]) -> None:
         if task is not None:
             ask_name(section, task, partial(then, task))
 
-    body = "What is to be done? Edits and reads that name the episode count for it."
+    body = "What is to be done? Edits and reads that name the session count for it."
     section.app.push_screen(
         Ask(_TITLE, body=body, placeholder="fix the login (#7)", validate=_wrong_task), answered
     )

@@ -349,7 +349,7 @@ class RunningView(SessionActions):
             "No agent works here now.\n\n"
             "Sessions show up as their agents write transcripts, and with hooks also what they are given and "
             f"which rules they keep:\n\n  cd {self.engine.root}\n  workbench install\n\n"
-            "c begins an episode by hand, which is listed here, too. ] shows past sessions."
+            "c begins a session by hand, which is listed here, too. ] shows past sessions."
         )
 
     def trace_of(self, running: RunningSession) -> work.TracedSession:

@@ -62,7 +62,7 @@ _KEYS: Final = {
     "sessions.import": "imports transcripts of Claude Code and Codex",
     "sessions.import-from": "imports them from elsewhere",
     "sessions.running": "shows what agents do now",
-    "sessions.new": "begins an episode by hand",
+    "sessions.new": "begins a session by hand",
     "sessions.commits": "shows commits, which plans learn from as well",
 }
 

@@ -92,7 +92,7 @@ async def test_a_key_settles_a_pair_and_the_next_one_shows(roastery: Path) -> No
         assert shown_id(desk) != first.id
         assert (desk.queue.progress, app.badges["conflicts"]) == ((1, 9), "8")
         assert logged(app) == f"workbench rules conflicts resolve {first.id[:17]} --action keep-left"
-        assert f"{first.right.file} is out of date" in app.log_of_actions.actions[-1].outcome
+        assert f"2 then D writes {first.right.file}" in app.log_of_actions.actions[-1].outcome
         assert first.right.id not in curator(roastery).store.ledger().live
         await press(pilot, "j", "u")
         assert (shown_id(desk), desk.queue.progress) == (first.id, (0, 9))
