@@ -32,11 +32,13 @@ from textual.css.stylesheet import Stylesheet
 from textual.geometry import Region
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.strip import Strip
 
 STEP: Final = _wait.SLEEP_GRANULARITY
 _TURNS = 3  # of the loop without anything to do
+_WAIT_FOR_SCREEN: Final = Pilot._wait_for_screen
 _REFRESH: Final = Screen._compositor_refresh
 _CHOPS: Final = Compositor._render_chops
 _PARSE: Final = Stylesheet._parse_rules
@@ -159,13 +161,25 @@ NO_CACHE: Final = NoCache()
 
 async def wait_for_idle(min_sleep: float = STEP, max_sleep: float = 1) -> None:
     """Wait as Textual does where a thread may hand something over, else until the loop is quiet."""
-    app = active_app.get()
-    jobs = getattr(app, "jobs", None)
-    busy = jobs is not None and jobs.busy and not _JOBS_APART.get()
-    if busy or any(worker.is_running for worker in app.workers):
+    if _threads_run(active_app.get()):
         await _wait.wait_for_idle(min_sleep, max_sleep)
     else:
         await quiet()
+
+
+async def wait_for_screen(pilot: Pilot[Any], timeout: float = 30.0) -> bool:
+    """Wait until all widgets handled their messages; on a quiet loop they did, and none gets one more."""
+    if _threads_run(pilot.app):
+        return await _WAIT_FOR_SCREEN(pilot, timeout)
+    with jobs_apart():
+        await quiet(timeout)
+    return pilot.app._exception is None
+
+
+def _threads_run(app: App[Any]) -> bool:
+    jobs = getattr(app, "jobs", None)
+    busy = jobs is not None and jobs.busy and not _JOBS_APART.get()
+    return busy or any(worker.is_running for worker in app.workers)
 
 
 @contextmanager
@@ -184,6 +198,7 @@ def waiting_for_the_loop() -> Iterator[None]:
     with (
         patch("textual.pilot.wait_for_idle", wait_for_idle),
         patch("textual.app.wait_for_idle", wait_for_idle),
+        patch.object(Pilot, "_wait_for_screen", wait_for_screen),
         patch("textual.screen.UPDATE_PERIOD", STEP / 2.4),  # a frame is up to two periods away
         patch.object(Screen, "_compositor_refresh", draw_later),
         patch.object(Stylesheet, "_parse_rules", parse_once),
