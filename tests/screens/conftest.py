@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,15 +38,25 @@ def _off_the_loop() -> Iterator[None]:
     assert sorted(set(_ON_THE_LOOP)) == []
 
 
-def one_name(patch: pytest.MonkeyPatch) -> None:
-    """Give every project one name: ids of rules follow from it, so that state is the same at any place."""
+def one_project(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Give every project one name and one user: ids of rules and what is kept of them follow from both."""
     patch.setattr(project_state, "project_id", lambda root: "roastery-0")
+    patch.setenv("HOME", str(home))
+
+
+@pytest.fixture(scope="session")
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where all tests have their user's home, one after the other."""
+    return tmp_path_factory.mktemp("user") / "home"
 
 
 @pytest.fixture(autouse=True)
-def _one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def _one_project(monkeypatch: pytest.MonkeyPatch, _home: Path) -> Iterator[None]:
     """Let a copied project be the one that it was copied from; equal rules are ordered by id, too."""
-    one_name(monkeypatch)
+    one_project(monkeypatch, _home)
+    _home.mkdir()
+    yield
+    shutil.rmtree(_home)
 
 
 @pytest.fixture(autouse=True)
@@ -94,11 +105,11 @@ def _untouched(_built: Path) -> FileTree:
 
 
 @pytest.fixture(scope="session")
-def _indexed(_untouched: FileTree, tmp_path_factory: pytest.TempPathFactory) -> FileTree:
+def _indexed(_untouched: FileTree, _home: Path, tmp_path_factory: pytest.TempPathFactory) -> FileTree:
     """The same with index, rulebook and tables."""
     root = _untouched.write(tmp_path_factory.mktemp("indexed") / "roastery")
     with pytest.MonkeyPatch.context() as patch:
-        one_name(patch)
+        one_project(patch, _home)
         opened = open_project(root, Config())
         opened.workspace.sync(settle=True)
         opened.workspace.sync_rules()
