@@ -8,7 +8,7 @@ threads is not seen; so while a worker or a job runs, Textual's own wait goes on
 Frames are drawn once the loop is quiet, one for all that changed: nobody looks at those between. Every
 widget of a frame renders its lines; putting these together is left out, because an app without a terminal
 writes no frame. Style sheets are parsed once for all apps of a run. What Textual looks up in classes for each
-message is looked up once, and strips keep no caches, of which a test uses none.
+message is looked up once, and strips keep no caches, of which a test uses none. A toast stays for the test.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 STEP: Final = _wait.SLEEP_GRANULARITY
+_TOAST: Final = 3_600  # seconds: a busy machine takes longer over a key than a toast is shown
 _TURNS = 3  # of the loop without anything to do
 _WAIT_FOR_SCREEN: Final = Pilot._wait_for_screen
 _REFRESH: Final = Screen._compositor_refresh
@@ -202,6 +203,8 @@ def waiting_for_the_loop() -> Iterator[None]:
         patch("textual.screen.UPDATE_PERIOD", STEP / 2.4),  # a frame is up to two periods away
         patch.object(Screen, "_compositor_refresh", draw_later),
         patch.object(Stylesheet, "_parse_rules", parse_once),
+        patch.object(RuleSet, "__hash__", object.__hash__),  # which is what its own does in Python
+        patch.object(App, "NOTIFICATION_TIMEOUT", _TOAST),
         patch.object(MessagePump, "_get_dispatch_methods", find_handlers),
         patch("textual._callback._count_parameters", count_parameters),
         patch("textual.strip.FIFOCache", lambda size: NO_CACHE),
