@@ -13,7 +13,7 @@ import stat
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _IGNORE_FILE = ".gitignore"
 _IGNORE_BYTES = 1 << 20
 _STEP = 5000
+_NAMES = 20_000  # of a project, whose verdict is remembered
 
 
 @dataclass(slots=True)
@@ -65,11 +66,17 @@ def path_filter(patterns: Sequence[str]) -> Callable[[str], bool]:
     """Return what admits the paths that match none of some gitignore patterns."""
     if not patterns:
         return lambda path: True
+    excludes = _matcher(tuple(patterns))
+    return lambda path: not excludes(path)
+
+
+@lru_cache(maxsize=4)
+def _matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return what matches a path. The app lists the names of a project at each step: few are new."""
     import pathspec
 
     # Python's own expressions, whatever engine is installed: names may hold what is no UTF-8.
-    spec = pathspec.GitIgnoreSpec.from_lines(patterns, backend="simple")
-    return lambda path: not spec.match_file(path)
+    return lru_cache(_NAMES)(pathspec.GitIgnoreSpec.from_lines(patterns, backend="simple").match_file)
 
 
 def exclude_paths(
