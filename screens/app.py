@@ -26,6 +26,8 @@ from screens.undo import UndoApp
 from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
+    from textual.dom import DOMNode
+
     from screens.widgets.dialogs import CopyRequested
     from workbench.entry.os.clipboard import Copied
     from workbench.lists.tables import TableRebuild
@@ -133,6 +135,11 @@ class WorkbenchApp(UndoApp):
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Return none: the registry has all commands."""
         return ()
+
+    def update_styles(self, node: DOMNode, animate: bool = True) -> None:
+        """Style a widget again whose classes changed; one that is not mounted yet is styled when it is."""
+        if node is self or node.parent is not None:
+            super().update_styles(node, animate)
 
     # What sections use.
 

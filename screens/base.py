@@ -16,6 +16,7 @@ from textual.screen import Screen
 from screens.chrome import MIN_HEIGHT, MIN_WIDTH, CommandFooter, StatusLine, TooSmall, TopBar
 from screens.commands import BY_SECTION
 from screens.jobs import Ahead, Job, JobOptions
+from screens.modal import fit_screen
 from screens.themes import style_of
 from workbench.errors import UsageError
 
@@ -43,12 +44,7 @@ class SectionScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__(id=self.section)
-        app = self.app
-        sizes = zip(app.size, (app.HORIZONTAL_BREAKPOINTS or (), app.VERTICAL_BREAKPOINTS or ()), strict=True)
-        fitting = (max(one for one in breakpoints if one[0] <= size) for size, breakpoints in sizes)
-        self.add_class(*(name for _, name in fitting), update=False)
-        # Textual reads all styles again, twice, for a screen that has not been mounted yet.
-        self._css_update_count = app._css_update_count
+        fit_screen(self, self.app)
         self._is_fresh = True
         self.stale = True
 

@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Key
 from textual.geometry import Region
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
@@ -30,6 +30,7 @@ from screens.commands import (
     shown_keys,
     widget_bindings,
 )
+from screens.modal import Modal
 from screens.themes import style_of
 from screens.widgets.dialogs import LegibleList
 from screens.widgets.table_rows import Column
@@ -45,7 +46,7 @@ class HelpList(LegibleList):
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("help.list")
 
 
-class HelpScreen(ModalScreen[str]):
+class HelpScreen(Modal[str]):
     """Lists the commands of a section, and what is in the columns of its tables.
 
     It returns the action of the command that was chosen, empty for none.
@@ -207,7 +208,7 @@ def _help(command: AppCommand) -> str:
 LETTERS: Final = "asdfghjklqwertyuiopzxcvbnm"
 
 
-class JumpScreen(ModalScreen[Widget | Section | None]):
+class JumpScreen(Modal[Widget | Section | None]):
     """Shows the letters over the screen below; returns the widget or the section whose key was pressed."""
 
     DEFAULT_CSS = style_of("JumpScreen")

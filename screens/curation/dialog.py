@@ -6,10 +6,10 @@ from typing import Generic, TypeVar
 
 from textual import on
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from screens.jobs import Failure
+from screens.modal import Modal
 from screens.safe_text import safe, shown_lines
 from screens.widgets.dialogs import leave
 from screens.widgets.table import VirtualTable
@@ -18,7 +18,7 @@ RowT = TypeVar("RowT")
 ResultT = TypeVar("ResultT")
 
 
-class Dialog(ModalScreen[ResultT]):
+class Dialog(Modal[ResultT]):
     """A box with a line that says what is wrong, of the class `dialog-error`."""
 
     @staticmethod

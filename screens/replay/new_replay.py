@@ -12,11 +12,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from screens.commands import widget_bindings
 from screens.headless import command_line
+from screens.modal import Modal
 from screens.safe_text import safe
 from screens.widgets.dialogs import DIALOG_CSS
 from screens.widgets.form import FieldForm, FormField
@@ -132,7 +132,7 @@ _COLUMNS: Final = (
 )
 
 
-class NewReplay(ModalScreen[ReplayRequest | None]):
+class NewReplay(Modal[ReplayRequest | None]):
     """Asks what to replay; enter starts it, escape does not."""
 
     DEFAULT_CSS = f"""NewReplay {{

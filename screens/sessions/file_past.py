@@ -9,10 +9,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from screens.commands import widget_bindings
+from screens.modal import Modal
 from screens.safe_text import safe
 from screens.sessions.listing import head, outcome, source, when
 from screens.widgets.dialogs import DIALOG_CSS
@@ -51,7 +51,7 @@ FILES = (
 )
 
 
-class FilePastDialog(ModalScreen[tuple[str, str] | None]):
+class FilePastDialog(Modal[tuple[str, str] | None]):
     """Gives ("session", id) or ("file", path) for the row that was opened, or None."""
 
     DEFAULT_CSS = f"""FilePastDialog {{

@@ -10,11 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from screens.commands import widget_bindings
 from screens.jobs import Failure, Job
+from screens.modal import Modal
 from screens.safe_text import safe
 from screens.sessions import pages
 from screens.sessions.conversation import ConversationView, lay_out_turns
@@ -35,7 +35,7 @@ _GROUPS: Final = ("page", "prompts", "lines")  # of jobs
 _PULSE: Final = 0.15  # seconds
 
 
-class TranscriptScreen(ModalScreen[None]):
+class TranscriptScreen(Modal[None]):
     """Shows the conversation an episode comes from; `J` and `K` go to the next prompt and the one before."""
 
     DEFAULT_CSS = style_of("TranscriptScreen")

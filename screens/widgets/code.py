@@ -18,13 +18,13 @@ from textual.cache import LRUCache
 from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Region, Size
-from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
 from screens.commands import widget_bindings
+from screens.modal import Modal
 from screens.safe_text import MAX_LINE, safe
 from screens.themes import style_of
 from screens.widgets.dialogs import DIALOG_CSS, CopyRequested
@@ -270,7 +270,7 @@ def _strip(content: Content, style: Style) -> Strip:
     return Strip(content.render_segments(style))
 
 
-class Details(ModalScreen[None]):
+class Details(Modal[None]):
     """A text to scroll through; `y` copies the whole of it as it is, not as it is shown."""
 
     DEFAULT_CSS = f"""Details {{

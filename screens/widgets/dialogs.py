@@ -18,13 +18,13 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.fuzzy import FuzzySearch
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Button, Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from screens.commands import widget_bindings
+from screens.modal import Modal
 from screens.safe_text import safe, shown_lines
 from screens.widgets.fields import SafeInput
 from workbench.text.sanitize import visible_line
@@ -64,7 +64,7 @@ DIALOG_CSS = """
 """Rules that every dialog nests: a box in the middle that never is larger than the terminal."""
 
 
-class Confirm(ModalScreen[bool]):
+class Confirm(Modal[bool]):
     """A question with yes and no; `y` and `n` answer at once, escape is no.
 
     Where yes destroys something (`danger`), no has the focus and enter alone does nothing bad.
@@ -126,7 +126,7 @@ class Confirm(ModalScreen[bool]):
         self.query_one(".dialog-body", VerticalScroll).scroll_relative(y=lines, animate=False)
 
 
-def leave(dialog: ModalScreen[Any], *, unsaved: bool) -> None:
+def leave(dialog: Modal[Any], *, unsaved: bool) -> None:
     """Close a dialog without a result; what was written there is only dropped when that was confirmed."""
     if not unsaved:
         dialog.dismiss(None)
@@ -148,7 +148,7 @@ class LeaveQuestion(Confirm):
         super().__init__("Leave?", "\n".join(lost), yes="Leave", no="Stay", danger=True)
 
 
-class Ask(ModalScreen[str | None]):
+class Ask(Modal[str | None]):
     """One line of text; enter gives it if nothing is wrong with it, escape gives None."""
 
     DEFAULT_CSS = f"Ask {{ {DIALOG_CSS} }}"
@@ -266,7 +266,7 @@ class ChoiceList(LegibleList):
     BINDINGS: ClassVar[list[BindingType]] = widget_bindings("choose.list")
 
 
-class Choose(ModalScreen[T | None], Generic[T]):
+class Choose(Modal[T | None], Generic[T]):
     """A list with a filter; gives the value that was taken or None."""
 
     DEFAULT_CSS = f"""Choose {{

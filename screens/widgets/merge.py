@@ -17,10 +17,10 @@ from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Resize
-from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from screens.commands import widget_bindings
+from screens.modal import Modal
 from screens.safe_text import safe, shown_lines
 from screens.themes import style_of
 from screens.widgets.dialogs import Validate, leave
@@ -74,7 +74,7 @@ def merge_parts(parts: Sequence[Part], choices: Sequence[Side]) -> str:
     return "".join(_pick_side(part, next(remaining)) if part.differs else part.left for part in parts)
 
 
-class MergeEditor(ModalScreen[str | None]):
+class MergeEditor(Modal[str | None]):
     """Merges two texts; gives the result when it is saved and valid, None when it is left."""
 
     DEFAULT_CSS = style_of("MergeEditor")
