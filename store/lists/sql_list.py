@@ -166,8 +166,8 @@ class SqlList(Generic[RowT]):
         return self._read(work)
 
     def snapshot(self, work: Callable[[], T]) -> T:
-        """Return what `work` reads of this and other lists of the project, all of one state of the tables."""
-        return self._tables.read(lambda _: work())
+        """Return what `work` reads of this list and others of its streams, all of one state of the tables."""
+        return self._read(lambda _: work())
 
     def rows(self, numbers: Sequence[int]) -> Mapping[int, RowT]:
         """Return rows by number; those that are gone are missing."""

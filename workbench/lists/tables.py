@@ -172,7 +172,7 @@ class ListTable(Protocol[RowT_co]):
         ...
 
     def snapshot(self, work: Callable[[], T]) -> T:
-        """Return what `work` reads of this and other lists of the project, all of one state of the tables.
+        """Return what `work` reads of this list and others of its streams, all of one state of the tables.
 
         `work` changes nothing, takes no longer than it must and may be called twice.
         """
