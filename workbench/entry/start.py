@@ -27,7 +27,7 @@ def main() -> None:
         from workbench.entry.lazy_imports import import_less
 
         import_less()
-        _use_kept()
+        _use_compiled()
     gc.set_threshold(_OF_A_PLAN if words[:1] in (["plan"], ["rank"], ["show"]) else YOUNG_OBJECTS)
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words) and not sys.stdin.isatty():
         from workbench.entry.hooks.run import main as answer_hook
@@ -41,16 +41,13 @@ def main() -> None:
         leave(done.code if isinstance(done.code, int) else done.code is not None)
 
 
-def _use_kept() -> None:
-    """Let a short process use the expressions and modules that others have compiled."""
+def _use_compiled() -> None:
+    """Let a short process use the expressions that others have compiled."""
     from workbench.entry.compiled import use_compiled
-    from workbench.entry.kept_modules import use_kept
     from workbench.places import user_cache
 
     with suppress(OSError, RuntimeError):  # the user has no home
-        cache = user_cache()
-        use_kept(cache)
-        use_compiled(cache)
+        use_compiled(user_cache())
 
 
 def _open_closed_streams() -> None:
@@ -67,10 +64,8 @@ def leave(code: int) -> NoReturn:
     waits for: one in the C++ of a library takes the process down with it (SIGABRT), whatever its code.
     """
     from workbench.entry.compiled import keep_compiled
-    from workbench.entry.kept_modules import keep_modules
 
     keep_compiled()
-    keep_modules()
     threading._shutdown()  # type: ignore[attr-defined]  # waits for the others, as Python does
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

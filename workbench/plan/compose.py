@@ -130,9 +130,9 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
         largest = most + min(binding, int(whole * mandatory_share))
     fit = partial(_fit, choose, min(limit, largest), largest, best_possible, budget, style, counter)
     best, bound = fit(sources)
-    if not (best and _shown(best.files)):
+    if not (best and _shown_paths(best.files)):
         bare, _ = fit(replace(sources, bare=True))
-        best = bare if bare and _shown(bare.files) else best
+        best = bare if bare and _shown_paths(bare.files) else best
     if best is None or not best.packing.chosen:
         best = _single(items, budget, sources, style, counter)
     packing = replace(best.packing, bound=max(bound, best.packing.bound))
@@ -309,7 +309,7 @@ def _write(packing: Packing, sources: _Sources, budget: int, style: Style, count
         candidate = sources.candidates.get(choice.item.id)
         if candidate is not None:
             files.append((candidate, candidate.offers[int(choice.offer.name)]))
-    shown = _shown(files)
+    shown = _shown_paths(files)
     beside = Surroundings()
     if sources.around is not None and shown and not sources.bare:
         beside = sources.around([one for one in files if not _names_only(one[1])])
@@ -366,7 +366,7 @@ def _names(
         yield candidate, offer
 
 
-def _shown(files: Sequence[ShownFile]) -> set[str]:
+def _shown_paths(files: Sequence[ShownFile]) -> set[str]:
     return {candidate.path for candidate, offer in files if not _names_only(offer)}
 
 

@@ -14,7 +14,6 @@ from typing import Final, NoReturn
 from workbench.entry.compiled import keep_compiled
 from workbench.entry.hooks.deadline import HookDeadline, run_within
 from workbench.entry.hooks.log import hook_log, log_failure
-from workbench.entry.kept_modules import keep_modules
 
 AGENTS: Final = ("claude", "codex", "cursor", "gemini", "copilot")
 SWITCH: Final = "WORKBENCH_HOOKS"
@@ -49,7 +48,6 @@ def _run(arguments: list[str]) -> None:
         try:
             _answer(name, agent, deadline, report)
             keep_compiled()
-            keep_modules()
         except BaseException as error:
             report(explain(error))
 
