@@ -129,6 +129,7 @@ def test_without_vectors_words_answer_and_say_so(rule: Make) -> None:
     for mode in MODES[:2]:
         relevance = relevance_of(words, "thing3 care", mode=mode)
         assert relevance.notes == (WITHOUT_VECTORS,)
+        assert relevance_of(index_words([]), "thing3 care", mode=mode).notes == ()  # nothing lacks vectors
         assert np.array_equal(relevance.relevance, sparse.relevance)
         assert relevance.vector is None
 

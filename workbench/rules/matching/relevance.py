@@ -253,7 +253,7 @@ def relevance_of(
     if mode == "sparse":
         return _by_words(words, evidence, model, ())
     if vectors is None or query is None:
-        return _by_words(words, evidence, model, (WITHOUT_VECTORS,))
+        return _by_words(words, evidence, model, (WITHOUT_VECTORS,) if words.texts else ())
     background, note = background_of(vectors, model)
     best, prototype = similarities(vectors, query, np.flatnonzero(evidence >= _TELLING))
     above = meaning(best, prototype, background, model)
