@@ -168,11 +168,13 @@ def test_of_a_name_that_the_task_writes_every_use_is_given(work: Work) -> None:
 
 @pytest.mark.parametrize("task", ["rename Runner to Executor", "replace the `Runner` by a loop"])
 def test_a_name_of_one_part_has_its_uses_where_the_task_changes_it(work: Work, task: str) -> None:
-    """Its definition and every use; in another task, or where nothing is called so, it is a word."""
+    """Its definition and every use, however many files have the word; elsewhere it is a word."""
     work.write("pkg/runner.py", "class Runner:\n    pass\n")
     rest = "".join(f"VALUE_{line} = {line}  # a value that says nothing\n" for line in range(80))
     for number in range(12):
         work.write(f"pkg/user_{number}.py", "from pkg.runner import Runner\n" * 6 + rest)
+    for number in range(70):
+        work.write(f"notes/{number}.md", f"Note {number} of a runner.\n")
     work.commit("users of the runner")
     project = opened(work)
     result = planned(project, task)

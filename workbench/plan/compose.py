@@ -311,7 +311,7 @@ def _write(packing: Packing, sources: _Sources, budget: int, style: Style, count
             files.append((candidate, candidate.offers[int(choice.offer.name)]))
     shown = _shown_paths(files)
     beside = Surroundings()
-    if sources.around is not None and shown and not sources.bare:
+    if sources.around is not None and not sources.bare:
         beside = sources.around([one for one in files if not _names_only(one[1])])
         taken = {candidate.path for candidate, _offer in files}
         beside = replace(beside, files=tuple(one for one in beside.files if one[0].path not in taken))

@@ -20,7 +20,7 @@ from workbench.plan.precedents import find_sibling, list_precedents
 from workbench.plan.render import ALSO, BriefLine, Style, family_text
 from workbench.plan.representations import digests_of, name_offer
 from workbench.plan.state import list_state
-from workbench.plan.usages import Known, list_callees, list_usages
+from workbench.plan.usages import Known, changes_names, list_callees, list_usages
 from workbench.plan.workspace import Workspace
 from workbench.project.admission import is_generated
 from workbench.records.answers.plan import NamedPlace
@@ -61,6 +61,10 @@ def describe_surroundings(
         return candidate, name_offer(path, style, planner.counter, places, why)
 
     def around(shown: Sequence[ShownFile]) -> Surroundings:
+        task = ranking.intent.task.text[:_MOST_TASK]
+        if not shown:  # nothing to say of; who renames a definition has to know its uses all the same
+            lines = list_usages(sources, task, (), uses) if changes_names(task) else ()
+            return Surroundings((), tuple(lines))
         key = tuple((candidate.path, view.view.spans) for candidate, view in shown)
         if key not in known:
             paths = [candidate.path for candidate, _ in shown if candidate.path in workspace.index.positions]
@@ -76,7 +80,7 @@ def describe_surroundings(
             }
             lines = [
                 *_list_families(shown),
-                *list_usages(sources, ranking.intent.task.text[:_MOST_TASK], cuts, uses),
+                *list_usages(sources, task, cuts, uses),
                 *list_callees(sources, cuts),
                 *find_sibling(sources, ranking.intent, shown),
                 *list_state(

@@ -32,7 +32,8 @@ _MOST_FILES: Final = 16  # a name in more files is looked for by nobody
 _MOST_OF_WRITTEN: Final = 60  # the same for a name that the task writes
 _FEW_FILES: Final = 3  # a name of one part in more files is a word
 _MOST_BYTES: Final = 250_000  # of the files that hold the names looked for
-_MOST_OF_CHANGED: Final = 1_000_000  # the same where the task renames or removes what it names
+_MOST_OF_CHANGED: Final = 4_000_000  # the same where the task renames or removes what it names
+_MOST_WITH_WORD: Final = 400  # files that hold what is such a name as a word, in any case
 _PLACES: Final = 4
 _LINES: Final = 4  # of the uses in a file that are named
 _ALL: Final = 24  # files, and lines of each, of a name that the task writes
@@ -113,7 +114,8 @@ def written_names(sources: Sources, task: str) -> dict[str, list[Definition]]:
     as_names = {one or other for one, other in _AS_NAME.findall(task)} if changes_names(task) else set()
     names: dict[str, list[Definition]] = {}
     for name in dict.fromkeys([*_NAME.findall(task), *sorted(as_names, key=task.index)]):
-        if not _is_rare(sources.index, name, _MOST_OF_WRITTEN, is_name=name in as_names):
+        most = _MOST_WITH_WORD if name in as_names else _MOST_OF_WRITTEN
+        if not _is_rare(sources.index, name, most, is_name=name in as_names):
             continue
         defined = [one for one in listed_definitions(sources, (name,)) if one.symbol.name == name]
         if defined or len(parts(name)) > 1:
