@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from store.onnx_embedder import clean, model_file, open_session, open_tokenizer, processors, runtime_errors
+from store.onnx_embedder import model_file, open_session, open_tokenizer, processors, runtime_errors
+from store.wordpiece import clean
 from workbench.errors import ModelError
 
 _HINT: Final = "Correct rerank.cross_encoder, or unset it."

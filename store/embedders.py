@@ -81,7 +81,8 @@ class FastembedEmbedder:
         """Return float32 [n, dimensions], rows of length 1. Raises ModelError."""
         import numpy as np
 
-        from store.onnx_embedder import clean, runtime_errors
+        from store.onnx_embedder import runtime_errors
+        from store.wordpiece import clean
 
         if not texts:
             return np.empty((0, self.dimensions), np.float32)

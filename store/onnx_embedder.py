@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from store.files import PRIVATE_FILE
+from store.wordpiece import clean
 from workbench.errors import ModelError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from workbench.ports import Float32
 
 _MODEL_FILES: Final = ("model.onnx", "model_optimized.onnx", "model_quantized.onnx", "onnx/model.onnx")
-_MAX_CHARACTERS: Final = 16_384
 _MAX_TOKENS: Final = 512
 _FEW: Final = 4
 """Up to this many texts are embedded in the calling thread."""
@@ -108,11 +108,6 @@ class OnnxEmbedder:
             vector = vector[0] if self._first_token else vector.mean(axis=0, dtype=np.float64)
         unit: Float32 = (vector / max(float(np.linalg.norm(vector)), 1e-12)).astype(np.float32)
         return unit
-
-
-def clean(text: str) -> str:
-    """Return the part of a text that a model can see, with unpaired surrogates replaced."""
-    return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
 def open_session(directory: Path, optimized: Path | None = None, *, packed: bool = True) -> Any:  # noqa: ANN401 - no types

@@ -58,8 +58,7 @@ class ShortTextEmbedder(LazyEmbedder):
 
 def _embed_short(directory: Path, texts: Sequence[str]) -> Float32 | None:
     """Return the vectors of texts, None where one is long or the files are not as expected."""
-    from store.onnx_embedder import clean
-    from store.wordpiece import token_ids, vocabulary_table
+    from store.wordpiece import clean, token_ids, vocabulary_table
 
     try:
         table = parse_once(directory / "tokenizer.json", "minilm.vocabulary", vocabulary_table)

@@ -18,10 +18,16 @@ Table = tuple[bytes, bytes, bytes]
 """All pieces in order, where each begins and the last one ends, and their ids."""
 
 MOST_CHARACTERS: Final = 1_000
+_MAX_CHARACTERS: Final = 16_384
 _LONGEST_WORD: Final = 100  # characters; a longer one is unknown
 _UNKNOWN: Final = b"[UNK]"
 _SPECIAL: Final = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")  # whoever writes these means the tokens
 _ASCII_SIGNS: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+def clean(text: str) -> str:
+    """Return the part of a text that a model can see, with unpaired surrogates replaced."""
+    return text[:_MAX_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
 def vocabulary_table(tokenizer: bytes) -> Table:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store import minilm
-from store.onnx_embedder import clean, open_tokenizer
-from store.wordpiece import MOST_CHARACTERS, Table, token_ids, vocabulary_table
+from store.onnx_embedder import open_tokenizer
+from store.wordpiece import MOST_CHARACTERS, Table, clean, token_ids, vocabulary_table
 
 TEXTS = [
     "",
