@@ -13,7 +13,7 @@ from workbench.plan.overrides import EXCLUDED
 from workbench.plan.pipeline import Plan
 from workbench.plan.ranking import needed_chances
 from workbench.plan.reasons import reasons_of
-from workbench.plan.render import ALSO, STYLES, FileView, Passage, content, name_line, places_text
+from workbench.plan.render import STYLES, FileView, Passage, content, places_text
 from workbench.records.plan import RankedFile, Representation
 from workbench.records.rules import Rule
 from workbench.text.tokens import TokenCounter
@@ -38,7 +38,7 @@ def present_plan(
     ranked = {found.path: found for found in plan.ranked}
     model = plan.ranking.model
     by_id = {rule.id: rule for rule in rules}
-    inside = [*_passages(plan, counter, style), *_files(plan, counter, style)]
+    inside = [*_passages(plan, counter, style), *_files(plan)]
     outside = sorted(_list_dropped(plan, ranked, by_id, learned), key=lambda one: not one.excluded)
     return ShownPlan(
         task=plan.intent.task.raw,
@@ -96,7 +96,7 @@ def _form(passage: Passage, parts: Collection[str]) -> str:
     return "absolute" if passage.mandatory else "rule" if passage.section == "Rules" else "note"
 
 
-def _files(plan: Plan, counter: TokenCounter, style: str) -> Iterator[PackCandidate]:
+def _files(plan: Plan) -> Iterator[PackCandidate]:
     for candidate, offer in plan.pack.files:
         folder, _, name = candidate.path.rpartition("/")
         yield PackCandidate(
@@ -105,7 +105,7 @@ def _files(plan: Plan, counter: TokenCounter, style: str) -> Iterator[PackCandid
             title=name,
             place=folder,
             form=str(offer.view.representation),
-            tokens=_tokens(offer.view, counter, style),
+            tokens=offer.tokens,
             score=candidate.score,
             why=_why(candidate, offer),
             pinned=candidate.pinned,
@@ -188,14 +188,6 @@ def _portions(plan: Plan, counter: TokenCounter, style: str) -> tuple[Portion, .
 
 def _cost(passage: Passage, counter: TokenCounter, style: str) -> int:
     return counter.count(STYLES[style].section("", [passage]))
-
-
-def _tokens(view: FileView, counter: TokenCounter, style: str) -> int:
-    """Return what a view has in the text; packing reckons with a little more, which the budget shows free."""
-    how = STYLES[style]
-    if view.representation is Representation.PATH:
-        return counter.count(how.listed(ALSO, [name_line(view)])) - counter.count(how.listed(ALSO, []))
-    return counter.count(how.file(view))
 
 
 def _is_baseline(plan: Plan) -> bool:

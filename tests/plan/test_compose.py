@@ -251,9 +251,12 @@ def test_a_file_that_leads_shows_its_best_place_alone_where_none_is_worth_its_to
 
 
 def test_a_place_comes_before_where_else_to_look() -> None:
-    """A place that fits is shown without the other places of its file where those have no room."""
+    """A place that fits is shown without the other places of its file where those have no room.
+
+    With them it costs what they do, too.
+    """
     places = tuple(NamedPlace(f"Session.method_{number}", number, number + 9) for number in range(30))
-    one = candidate(1, 8)
+    one, counter = candidate(1, 8), token_counter()
     whole = one.offers[1]
     wordy = replace(
         one,
@@ -261,9 +264,12 @@ def test_a_place_comes_before_where_else_to_look() -> None:
         fill=lambda view: replace(view, lines=whole.view.lines, places=places),
     )
     for budget in (250, 900):
-        pack = compose([], [wordy], budget, MARKDOWN, token_counter(), head=lambda _shown, _tokens: "Brief")
+        pack = compose([], [wordy], budget, MARKDOWN, counter, head=lambda _shown, _tokens: "Brief")
         assert [offer.view.representation for _one, offer in pack.files] == [Representation.FULL]
         assert (places[0].name in pack.text) == (budget == 900)
+        assert counter.count(pack.text) - counter.count("Brief") == pytest.approx(
+            pack.files[0][1].tokens, abs=2
+        )
 
 
 @pytest.mark.parametrize("style", sorted(STYLES))

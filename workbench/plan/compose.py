@@ -136,7 +136,7 @@ def compose(  # noqa: PLR0913 - what a pack is made of, and how it is written
     if best is None or not best.packing.chosen:
         best = _single(items, budget, sources, style, counter)
     packing = replace(best.packing, bound=max(bound, best.packing.bound))
-    return _finish(replace(best, packing=packing), sources, budget, counter)
+    return _finish(replace(best, packing=packing), sources, budget, style, counter)
 
 
 def _fit(
@@ -354,9 +354,7 @@ def _names(
             continue
         if candidate.chance < NAMED_FROM:
             continue
-        offer = next(
-            (one for one in candidate.offers if one.view.representation is Representation.PATH), None
-        )
+        offer = next((one for one in candidate.offers if _names_only(one)), None)
         if offer is None:
             continue
         if max(1, offer.tokens) > left or named == MOST_NAMES:
@@ -374,7 +372,7 @@ def _names_only(offer: ViewOffer) -> bool:
     return offer.view.representation is Representation.PATH
 
 
-def _finish(draft: _Draft, sources: _Sources, budget: int, counter: TokenCounter) -> Pack:
+def _finish(draft: _Draft, sources: _Sources, budget: int, style: Style, counter: TokenCounter) -> Pack:
     packing = draft.packing
     named = {key: passage.origin or passage.id for key, passage in sources.passages.items()}
     named |= {key: candidate.path for key, candidate in sources.candidates.items()}
@@ -382,7 +380,9 @@ def _finish(draft: _Draft, sources: _Sources, budget: int, counter: TokenCounter
     return Pack(
         text=draft.text,
         passages=draft.passages,
-        files=draft.files,
+        files=tuple(
+            (one, replace(offer, tokens=style.cost(offer.view, counter))) for one, offer in draft.files
+        ),
         dropped=tuple(
             Dropped(named[one.file], one.reason, one.file.partition(":")[2], one.pinned)
             for one in packing.dropped

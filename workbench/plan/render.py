@@ -15,6 +15,7 @@ from workbench.records.answers.plan import NamedPlace
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Representation
 from workbench.text.sanitize import FRAME, QUOTED, visible, visible_line
+from workbench.text.tokens import TokenCounter
 
 Span = tuple[int, int]
 GAP = "\u22ee"  # ⋮
@@ -115,6 +116,12 @@ class Style:
     listed: Callable[[str, Sequence[str]], str]
     opening: str = ""
     closing: str = ""
+
+    def cost(self, view: FileView, counter: TokenCounter) -> int:
+        """Return the tokens of a view in the text, what it names of other places among them."""
+        if view.representation is Representation.PATH:
+            return counter.count(self.listed(ALSO, [name_line(view)])) - counter.count(self.listed(ALSO, []))
+        return counter.count(self.file(view))
 
 
 def render_pack(

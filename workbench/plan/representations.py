@@ -31,7 +31,7 @@ from workbench.plan.cut_cache import CutCache, KeptCut, make_cut
 from workbench.plan.cuts import FileCut
 from workbench.plan.news import first_section, is_news, only_new
 from workbench.plan.packing import worth
-from workbench.plan.render import ALSO, FileView, Span, Style, name_line
+from workbench.plan.render import FileView, Span, Style
 from workbench.project.admission import content_refusal
 from workbench.project.index import ProjectIndex
 from workbench.project.languages import language_of, role_of
@@ -241,7 +241,7 @@ def name_offer(
 
 @lru_cache(maxsize=4096)
 def _name_tokens(view: FileView, style: Style, counter: TokenCounter) -> int:
-    return counter.count(style.listed(ALSO, [name_line(view)])) - counter.count(style.listed(ALSO, [])) + 1
+    return style.cost(view, counter) + 1
 
 
 @lru_cache(maxsize=1024)
