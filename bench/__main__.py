@@ -1,4 +1,4 @@
-"""The benchmarks' command: `python -m bench [ranking|confidence|train|calibrate|packs|speed] [--repos DIR]`.
+"""The benchmarks' command: `python -m bench [ranking|confidence|train|packs|speed] [--repos DIR]`.
 
 Without `--repos` the rankings are measured on this clone alone, which shows that the harness works, not how
 good the ranking is. The figures in docs/benchmarks.md come from the public repositories named in
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench import split
@@ -17,17 +16,12 @@ from bench.collect import Embed, Row
 from bench.confidence import PROMPTS, report, tasks_of
 from bench.ranking import CEILING, OURS, OURS_LEXICAL, UNREAD, Ranker, rows_of, score, table, tests
 from bench.reworded import repositories_of
-from bench.train import calibrate_model, train
+from bench.train import train
+from bench.training import training_rows
 from workbench.plan.ranking import LEXICAL_MODEL, load_chunk_model, load_model
 from workbench.plan.reading import after_reading
 
 CACHE = Path(".bench")
-TRAINING: Mapping[str, tuple[Sequence[str], int]] = {
-    "ages": (split.TRAIN, 160),
-    "life": (split.TRAIN_LIFE, 120),
-    "prompts": (split.PROMPTS_TRAIN, 480),
-}
-"""Repositories and tasks of each that models are trained on, by kind."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,24 +31,23 @@ def main(arguments: list[str] | None = None) -> int:
         "what",
         nargs="?",
         default="all",
-        choices=["all", "ranking", "confidence", "train", "calibrate", "packs", "speed"],
+        choices=["all", "ranking", "confidence", "train", "packs", "speed"],
     )
     parser.add_argument("--repos", type=Path, help="folder of public repositories, named owner+name")
     parser.add_argument(
         "--tasks", type=int, default=150, help="commits of each repository that is measured (default: 150)"
     )
     parser.add_argument(
-        "--also", nargs="*", default=[], metavar="MODEL", help="other models, as files-v3, to rank with, too"
+        "--also", nargs="*", default=[], metavar="MODEL", help="other models, as files-v4, to rank with, too"
     )
-    parser.add_argument("--linear", action="store_true", help="train: fit the linear order again, too")
     parser.add_argument("--no-embeddings", action="store_true", help="leave the embedding model out")
     parser.add_argument(
         "--cache", type=Path, default=CACHE, help="where replayed tasks are kept (default: .bench)"
     )
     options = parser.parse_args(arguments)
+    if options.what == "train":
+        return _train(options)
     embed = None if options.no_embeddings else _embedder(options.cache)
-    if options.what in ("train", "calibrate"):
-        return _train(options, embed)
     if options.what == "confidence":
         return _confidence(options, embed)
     if options.what in ("all", "ranking"):
@@ -114,26 +107,12 @@ def _ranking(options: argparse.Namespace, embed: Embed | None) -> None:
     print(f"\nTrained on {len(seen)}: {', '.join(seen)}")
 
 
-def _train(options: argparse.Namespace, embed: Embed | None) -> int:
+def _train(options: argparse.Namespace) -> int:
     if options.repos is None:
         print("training needs --repos", file=sys.stderr)
         return 2
-    rows = []
-    for kind, (names, count) in TRAINING.items():
-        for name in names:
-            label = f"{name} prompts" if kind == "prompts" else name
-            found = rows_of(
-                options.repos, name, kind, count, cache=options.cache, embed=embed, say=_say, read=False
-            )
-            rows += [(label, row) for row in found]
-    folder = Path(__file__).parent.parent / "workbench" / "models" / "data"
-    wanted = [LEXICAL_MODEL] if embed is None else [LEXICAL_MODEL, load_model().model_id]
-    for name in wanted:
-        if options.what == "calibrate":
-            fitted = calibrate_model([row for _, row in rows], folder / f"{name}.json")
-            _say(f"{name}: {fitted}")
-        else:
-            train(rows, name, semantic=name != LEXICAL_MODEL, linear=options.linear, folder=folder, say=_say)
+    rows = training_rows(options.repos, cache=options.cache, say=_say)
+    train(rows, folder=Path(__file__).parent.parent / "workbench" / "models" / "data", say=_say)
     return 0
 
 

@@ -1,12 +1,13 @@
 """Learn from the contents of the first files which of them a task changes, and where; write the model file.
 
-    python -m bench.chunk_training --repos DIR
+    python -m bench.chunk_training --repos DIR [--former FILE]
 
 Trees are grown that go on from the scores of files, with what their places share with the task. Then, with
 the files in that order, a softmax over linear scores is fitted to the share of a changed file's lines that
 each of its chunks holds, and trees are grown on the likeliest chunks of all first files, for the chance that
-the task changes them. Only training repositories are read; the model file names them. Commits are read with
-their messages and, where we wrote one, in a user's words.
+the task changes them; with `--former` the trees of files are the mean
+of those and a former model's, and all else is as it has it. Only training repositories are read; the
+model file names them. Places are learned from commits with their messages and in a user's words.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,16 +25,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.grow import PARAMETERS, export
+from bench.grow import LEAVES, PARAMETERS, export
 from bench.pack_tasks import PackTask, tasks_of
-from bench.reading import grow_files, training_rows
+from bench.reading import grow_files
 from bench.reworded import repositories_of
+from bench.train import fold_models, groups_of, mean_of
+from bench.training import fold_of, training_rows
 from workbench.plan.places import COLUMN, FEATURES, LIKELIEST, LINEAR, ChunkModel, add_shares
-from workbench.plan.ranking import CHUNK_MODEL, LEXICAL_MODEL, load_model
+from workbench.plan.ranking import CHUNK_MODEL, LEXICAL_MODEL, RankingModel, load_model
 from workbench.plan.trees import ReadModel
 
 Float64 = NDArray[np.float64]
 
+MODEL = Path(__file__).parent.parent / "workbench" / "models" / "data" / f"{CHUNK_MODEL}.json"
 BY_HAND = {"frame": 4.0}  # commit messages hold no stack traces, so there is nothing to learn it from
 TREES = 300
 L2 = 3.0
@@ -47,7 +52,7 @@ class ChunkGroup:
     repository: str
 
 
-def groups_of(repository: str, tasks: Sequence[PackTask]) -> list[ChunkGroup]:
+def groups_of_places(repository: str, tasks: Sequence[PackTask]) -> list[ChunkGroup]:
     """Return a group for each changed file with more than one chunk."""
     columns = [COLUMN[name] for name in LINEAR]
     groups = []
@@ -107,7 +112,7 @@ def grow_places(tasks: Mapping[str, Sequence[PackTask]], weights: Mapping[str, f
     names, places, counts = np.unique(np.asarray(owners), return_inverse=True, return_counts=True)
     even = (len(owners) / len(names) / counts)[places]
     rows = lightgbm.Dataset(np.concatenate(blocks), np.concatenate(changed).astype(np.int32), weight=even)
-    parameters = PARAMETERS | {"objective": "binary", "min_data_in_leaf": 200}
+    parameters = PARAMETERS | {"objective": "binary", "min_data_in_leaf": 200, "num_leaves": LEAVES}
     parameters.pop("lambdarank_truncation_level")
     return export(lightgbm.train(parameters, rows, TREES).dump_model()["tree_info"], [*FEATURES])
 
@@ -117,30 +122,46 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.chunk_training", description=__doc__)
     parser.add_argument("--repos", type=Path, required=True, help="folder of repositories, named owner+name")
     parser.add_argument("--tasks", type=int, default=24)
+    parser.add_argument("--former", type=Path, help="a chunk model to go on from")
     parser.add_argument("--cache", type=Path, default=Path(".bench"))
     options = parser.parse_args(arguments)
     ranking = load_model(LEXICAL_MODEL)
-    rows = training_rows(options.repos, cache=options.cache, say=_say)
-    grown, files = grow_files(rows, ranking)
+    read_training = partial(training_rows, options.repos, cache=options.cache, say=_say)
+    unread = read_training()
+    names, groups = groups_of(unread)
+    folds = fold_models(unread, groups, names, ranking)
+    models = {name: folds[number] for name, number in fold_of(unread).items()}
+    grown, files = grow_files(read_training(models=models), models)
+    if options.former:
+        before = json.loads(options.former.read_text(encoding="utf-8"))
+        grown = mean_of(before["files"]["trees"], grown)
+        files = replace(
+            files, relevance=before["files"]["relevance"], confidence=before["files"]["confidence"]
+        )
+        weights, trees = before["weights"], before["trees"]
+    else:
+        weights, trees = _train_places(options, ranking, files)
+    write_model(weights, trees, sorted({name for name, _ in unread}), files, grown)
+    return 0
+
+
+def _train_places(
+    options: argparse.Namespace, ranking: RankingModel, files: ReadModel
+) -> tuple[dict[str, float], dict[str, Any]]:
     tasks: dict[str, list[PackTask]] = {}
     for name in repositories_of("train"):
         for kind in ("messages", "reworded"):
-            made = tasks_of(
-                options.repos,
-                name,
-                kind,
-                options.tasks,
-                cache=options.cache,
-                ranking=ranking,
-                files=files,
-                say=_say,
+            tasks.setdefault(name, []).extend(
+                tasks_of(
+                    *(options.repos, name, kind, options.tasks),
+                    cache=options.cache,
+                    ranking=ranking,
+                    files=files,
+                    say=_say,
+                )
             )
-            tasks.setdefault(name, []).extend(made)
-    weights = fit_shares([group for name, found in tasks.items() for group in groups_of(name, found)])
-    trees = grow_places(tasks, weights)
-    trained_on = sorted({name for name, _ in rows})
-    write_model(weights, trees, trained_on, files, grown)
-    return 0
+    weights = fit_shares([group for name, found in tasks.items() for group in groups_of_places(name, found)])
+    return weights, grow_places(tasks, weights)
 
 
 def write_model(
@@ -149,8 +170,8 @@ def write_model(
     trained_on: Sequence[str],
     files: ReadModel,
     grown: Mapping[str, Any],
-) -> Path:
-    """Write the model file, `grown` are the trees of files; return its path. An array of nodes is a line."""
+) -> None:
+    """Write the model file, `grown` are the trees of files. An array of nodes is a line."""
     document = {
         "model_id": CHUNK_MODEL,
         "model_kind": "trees",
@@ -166,9 +187,7 @@ def write_model(
     text = json.dumps(document, indent=1)
     for key, array in {**{f"files {key}": nodes for key, nodes in grown.items()}, **trees}.items():
         text = text.replace(f'"@{key}"', json.dumps(array, separators=(",", ":")), 1)
-    target = Path(__file__).parent.parent / "workbench" / "models" / "data" / f"{CHUNK_MODEL}.json"
-    target.write_text(text + "\n", encoding="utf-8")
-    return target
+    MODEL.write_text(text + "\n", encoding="utf-8")
 
 
 def _say(text: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,22 +68,16 @@ def collect(
     *,
     embed: Embed | None = None,
     shapes: Shapes = as_they_are,
-    models: Sequence[RankingModel] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Row]:
-    """Return a row for each task whose modified files exist in the tree it started from.
-
-    The first files of each of `models` are read.
-    """
-    contents = BlobContents(timeline.reader.read, token_counter())
-    rows = []
+    """Return a row for each task whose modified files exist in the tree it started from."""
+    rows: list[Row] = []
     for number, task in enumerate(tasks):
         moment = timeline.at(task.revision)
         positions = moment.view.index.positions
         truth = frozenset(path for path in task.modified if path in positions)
         if truth:
-            made = [_row(then, shape, truth, seeds, embed) for then, shape in shapes(number, moment, task)]
-            rows += [_read(row, moment, models, contents) for row in made]
+            rows += [_row(then, shape, truth, seeds, embed) for then, shape in shapes(number, moment, task)]
         if progress is not None:
             progress(number + 1, len(tasks))
     return rows
@@ -103,7 +98,20 @@ def _row(
     )
 
 
-def _read(row: Row, moment: Moment, models: Sequence[RankingModel], contents: BlobContents) -> Row:
+def read_rows(timeline: Timeline, rows: Sequence[Row], model: RankingModel) -> list[ReadFiles]:
+    """Read the first files of each row as a model ranks them."""
+    contents = BlobContents(timeline.reader.read, token_counter())
+    moments: dict[str, Moment] = {}
+    found = []
+    for row in rows:
+        revision = row.task.revision
+        moment = moments[revision] if revision in moments else timeline.at(revision)
+        moments = {revision: moment}
+        found.append(_read(row, moment, model, contents))
+    return found
+
+
+def _read(row: Row, moment: Moment, model: RankingModel, contents: BlobContents) -> ReadFiles:
     index = moment.view.index
 
     def symbols(path: str) -> Sequence[Symbol]:
@@ -112,14 +120,12 @@ def _read(row: Row, moment: Moment, models: Sequence[RankingModel], contents: Bl
     def read(path: str) -> Content | Skipped:
         return contents.get(path, moment.blobs.get(path, ""), lambda: symbols(path))
 
-    files: dict[str, ReadFiles] = {}
-    for model in models:
-        order, scores = order_row(row, model)
-        first = order[:READ]
-        paths = [row.paths[place] for place in first]
-        signals = describe_read(parse_intent(row.task.text), paths, scores[first].tolist(), read)
-        files[model.model_id] = ReadFiles(tuple(first), signals)
-    return replace(row, read=files)
+    order, scores = order_row(row, model)
+    first = order[:READ]
+    paths = [row.paths[place] for place in first]
+    return ReadFiles(
+        tuple(first), describe_read(parse_intent(row.task.text), paths, scores[first].tolist(), read)
+    )
 
 
 def order_row(
@@ -188,15 +194,12 @@ def group(row: Row, repository: str, *, without: Sequence[str] = ()) -> tuple[tu
     return tuple(names[column] for column in keep), Group(matrix, relevant, len(row.truth), repository)
 
 
-def load_rows(path: Path) -> list[Row] | None:
-    """Return rows saved before, None without any."""
-    if not path.exists():
-        return None
-    rows: list[Row] = pickle.loads(path.read_bytes())
-    return rows
+def load_rows(path: Path) -> list[Any] | None:
+    """Return rows, or what was read of their files, saved before; None without any."""
+    return pickle.loads(path.read_bytes()) if path.exists() else None
 
 
-def save_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Save rows for later runs."""
+def save_rows(path: Path, rows: Sequence[Row | ReadFiles]) -> None:
+    """Save rows, or what was read of their files, for later runs."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(pickle.dumps(list(rows)))

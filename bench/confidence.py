@@ -1,10 +1,9 @@
 """Whether a plan's confidence is right: fitted with every model, measured on repositories no model has seen.
 
     python -m bench confidence --repos DIR        reliability, Brier score and abstention by age of history
-    python -m bench calibrate --repos DIR         fit the shipped models' confidence again, on training tasks
 
-`python -m bench train` fits it with the model. The scores of a model's own training tasks serve: fitted on
-them it is as right on other repositories as fitted there.
+`python -m bench train` fits it with the model, on scores of training tasks by trees that do not know their
+repository, and `python -m bench.chunk_training` for files that were read.
 """
 
 from __future__ import annotations

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from bench.fit import Group, importance
+from bench.fit import Float64, Group
 
 TREES = 300
+LEAVES = 15
 PARAMETERS: dict[str, Any] = {
     "objective": "lambdarank",
     "lambdarank_truncation_level": 15,
     "learning_rate": 0.05,
-    "num_leaves": 15,
     "min_data_in_leaf": 100,
     "lambda_l2": 5.0,
     "feature_fraction": 0.5,
@@ -33,22 +33,32 @@ PARAMETERS: dict[str, Any] = {
 }
 
 
-def grow(groups: Sequence[Group], names: Sequence[str], *, count: int = TREES) -> dict[str, list[Any]]:
+def grow(
+    groups: Sequence[Group],
+    names: Sequence[str],
+    weights: Sequence[float],
+    *,
+    starts: Sequence[Float64] = (),
+    count: int = TREES,
+    leaves: int = LEAVES,
+) -> dict[str, list[Any]]:
     """Return the document that `workbench.plan.trees.parse_trees` reads.
 
-    Every repository weighs the same, however many tasks it has.
+    weights: what each task counts; starts: scores that the trees go on from.
     """
     lightgbm: Any = import_module("lightgbm")
-
-    useful = [group for group in groups if group.relevant.any()]
-    weights = np.repeat(importance(useful), [len(group.relevant) for group in useful])
+    useful = [number for number, group in enumerate(groups) if group.relevant.any()]
+    sizes = [len(groups[number].relevant) for number in useful]
+    shares = np.asarray([weights[number] for number in useful])
     rows = lightgbm.Dataset(
-        np.concatenate([group.features for group in useful]),
-        np.concatenate([group.relevant for group in useful]).astype(np.int32),
-        group=[len(group.relevant) for group in useful],
-        weight=weights,
+        np.concatenate([groups[number].features for number in useful]),
+        np.concatenate([groups[number].relevant for number in useful]).astype(np.int32),
+        group=sizes,
+        weight=np.repeat(shares / shares.mean(), sizes),
+        init_score=np.concatenate([starts[number] for number in useful]) if starts else None,
     )
-    return export(lightgbm.train(PARAMETERS, rows, count).dump_model()["tree_info"], names)
+    trees = lightgbm.train(PARAMETERS | {"num_leaves": leaves}, rows, count).dump_model()["tree_info"]
+    return export(trees, names)
 
 
 def export(grown: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:

@@ -186,7 +186,7 @@ def tasks_of(
 ) -> list[PackTask]:
     """Return the pack tasks of a repository, of a kind of `bench.ranking`; a missing one has none."""
     clones = repositories(folder, [name])
-    rows = rows_of(folder, name, kind, count, cache=cache, embed=None, say=say)
+    rows = rows_of(folder, name, kind, count, cache=cache, embed=None, say=say, models=(ranking,))
     if not clones or not rows:
         return []
     return list(pack_tasks(Timeline(clones[0]), rows, ranking, files, token_counter()))

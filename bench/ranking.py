@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from bench.collect import Embed, Row, collect, load_rows, order_row, save_rows
+from bench.collect import Embed, Row, collect, load_rows, order_row, read_rows, save_rows
 from bench.reworded import message_tasks, reworded_tasks
 from bench.shapes import as_they_are, shape_tasks
 from bench.tasks import AGES, aged_tasks, commit_tasks, life_tasks, prompt_tasks, tasks_at
@@ -58,37 +58,42 @@ def rows_of(
     cache: Path,
     embed: Embed | None,
     say: Say,
-    read: bool = True,
+    models: Sequence[RankingModel] | None = None,
 ) -> list[Row]:
     """Return the replayed tasks of a repository, from the cache if they were replayed before.
 
-    With `read` the first files of the shipped models are read.
+    The first files of `models` are read, those of the shipped models without.
     """
-    kind_of_rows = f"{'semantic' if embed else 'lexical'}{'.read' if read else ''}"
-    kept = cache / f"{name}.{kind}.{count}.{kind_of_rows}.rows"
-    known = load_rows(kept)
-    if known is not None:
-        return known
-    found = repositories(folder, [name])
-    if not found:
-        say(f"{name}: not below {folder}, left out")
-        return []
-    timeline = Timeline(found[0], cache=cache)
-    tasks = KINDS[kind](timeline, count)
-    model = load_model()
-    shapes = shape_tasks if kind == "life" else as_they_are
-    shipped = (load_model(LEXICAL_MODEL), *(() if embed is None else (model,)))
-    rows = collect(
-        timeline,
-        tasks,
-        model.seeds,
-        embed=embed,
-        shapes=shapes,
-        models=shipped if read else (),
-        progress=_every(say, name, kind),
-    )
-    timeline.save()
-    save_rows(kept, rows)
+    stored = f"{name}.{kind}.{count}.{'semantic' if embed else 'lexical'}"
+    rows = load_rows(cache / f"{stored}.rows")
+    if models is None:
+        models = (load_model(LEXICAL_MODEL), *(() if embed is None else (load_model(),)))
+    unread = [model for model in models if not (cache / f"{stored}.{model.model_id}.read").exists()]
+    if rows is None or unread:
+        found = repositories(folder, [name])
+        if not found:
+            say(f"{name}: not below {folder}, left out")
+            return []
+        timeline = Timeline(found[0], cache=cache)
+        if rows is None:
+            rows = collect(
+                timeline,
+                KINDS[kind](timeline, count),
+                load_model().seeds,
+                embed=embed,
+                shapes=shape_tasks if kind == "life" else as_they_are,
+                progress=_every(say, name, kind),
+            )
+            save_rows(cache / f"{stored}.rows", rows)
+        for model in unread:
+            save_rows(cache / f"{stored}.{model.model_id}.read", read_rows(timeline, rows, model))
+        timeline.save()
+    for model in models:
+        read = load_rows(cache / f"{stored}.{model.model_id}.read")
+        rows = [
+            replace(row, read={**row.read, model.model_id: one})
+            for row, one in zip(rows, read or (), strict=True)
+        ]
     return rows
 
 

@@ -193,14 +193,14 @@ SITTINGS: Mapping[str, SectionSitting] = {
     ),
     "models": SectionSitting(
         before=(
-            does("", "files-v3", "Model"),
+            does("", "files-v4", "Model"),
             does("j", "packaged"),
         ),
         after=(
-            does("", "files-v3"),
+            does("", "files-v4"),
             does("k", "llama3.2"),
         ),
-        stays="files-v3",
+        stays="files-v4",
         kept='"models"',
     ),
     "log": SectionSitting(

@@ -68,7 +68,7 @@ def test_without_a_cache_a_data_file_is_parsed_each_time(
     assert [read(source)[1] for _ in range(2)] == [1, 1]
 
 
-@pytest.mark.parametrize("model_id", ["files-v3", "files-v3-lexical", "chunks-v4"])
+@pytest.mark.parametrize("model_id", ["files-v4", "files-v4-lexical", "chunks-v5"])
 def test_a_packaged_model_from_the_cache_is_its_json(model_id: str) -> None:
     """Parsed or from the cache, every number is that of the JSON."""
     path = Path(parsed.__file__).parent / "models" / "data" / f"{model_id}.json"

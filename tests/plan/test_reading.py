@@ -66,7 +66,7 @@ def test_words_in_one_place_count_more_than_far_apart() -> None:
 def test_files_are_ordered_by_the_sum() -> None:
     """What trees give is added to the score, is among the contributions, and decides the order."""
     files, model = read_first(
-        MODEL, load_model("files-v3-lexical"), parse_intent(TASK), ranked("far.py", "near.py"), read
+        MODEL, load_model("files-v4-lexical"), parse_intent(TASK), ranked("far.py", "near.py"), read
     )
     assert [(one.path, one.score) for one in files] == [("near.py", 7.0), ("far.py", 4.0)]
     assert files[0].contributions == {"place_bm25.best": 3.0}
@@ -77,7 +77,7 @@ def test_files_are_ordered_by_the_sum() -> None:
 def test_files_behind_follow_as_far_apart_as_they_were() -> None:
     """A file that is not read stays behind the last one that was, at its distance."""
     paths = ["near.py", *(f"missing_{number:02}.py" for number in range(READ + 2))]
-    files, _ = read_first(MODEL, load_model("files-v3-lexical"), parse_intent(TASK), ranked(*paths), read)
+    files, _ = read_first(MODEL, load_model("files-v4-lexical"), parse_intent(TASK), ranked(*paths), read)
     assert [one.path for one in files] == paths
     scores = [one.score for one in files]
     assert scores == sorted(scores, reverse=True)
@@ -95,7 +95,7 @@ def test_what_cannot_be_read_shares_nothing() -> None:
 
 def test_signals_can_be_left_out() -> None:
     """A replay without words does not count what places have of them."""
-    model = load_model("files-v3-lexical")
+    model = load_model("files-v4-lexical")
     intent, files = parse_intent(TASK), ranked("far.py", "near.py")
     without, _ = read_first(MODEL, model, intent, files, read, without=frozenset({"place_bm25"}))
     assert [(one.path, one.score) for one in without] == [("far.py", 4.0), ("near.py", 3.0)]

@@ -32,9 +32,9 @@ from workbench.replay.systems import (
 from workbench.replay.timeline import RepositoryTimeline
 from workbench.text.tokens import token_counter
 
-NAMES = ["baseline", "bm25", "vector", "hybrid", "hybrid-affinity", "hybrid-history", "hybrid+files-v2"]
+NAMES = ["baseline", "bm25", "vector", "hybrid", "hybrid-affinity", "hybrid-history", "hybrid+files-v3"]
 SYSTEMS = {system.name: system for system in parse_systems(NAMES)}
-MODELS = load_models("files-v3", "files-v3-lexical", SYSTEMS.values())
+MODELS = load_models("files-v4", "files-v4-lexical", SYSTEMS.values())
 TASK = "the jwt token is not refreshed in src/auth.py"
 
 
@@ -92,7 +92,7 @@ def test_baseline_is_what_plans_compare_with(project: Any) -> None:
     kind = now.intent.predicted
     replayed = rank(SYSTEMS["baseline"], now, MODELS)
     assert replayed is not None
-    assert replayed.files == baseline_files(opened.workspace, kind, MODELS.by_id["files-v3-lexical"])
+    assert replayed.files == baseline_files(opened.workspace, kind, MODELS.by_id["files-v4-lexical"])
     assert not replayed.weighed
 
 
@@ -111,7 +111,7 @@ def test_an_ablation_looks_at_the_same_candidates_without_its_group(project: Any
 
 def test_every_group_takes_weights_from_a_model() -> None:
     """No group is empty talk: each names features that the models weigh, or candidates by."""
-    main = MODELS.by_id["files-v3"]
+    main = MODELS.by_id["files-v4"]
     for name, signals in GROUPS.items():
         left = leave_out(main, signals)
         assert len(left.weights) + len(left.seeds) < len(main.weights) + len(main.seeds), name
@@ -126,16 +126,16 @@ def test_vector_goes_by_past_tasks_of_like_meaning(project: Any) -> None:
     assert [file.path for file in found.files] == ["src/theme.py"]
     hybrid = rank(SYSTEMS["hybrid"], situation(project, alike), MODELS)
     assert hybrid is not None
-    assert (hybrid.model.model_id, hybrid.fallback) == ("files-v3", False)
+    assert (hybrid.model.model_id, hybrid.fallback) == ("files-v4", False)
 
 
 def test_an_adapter_compares_the_task_otherwise(project: Any) -> None:
     """A model with one ranks by its cosines; the plain model beside it does not notice."""
     alike, other = (np.asarray(row, np.float32) for row in ([0.9, 0, 0, 0, 0], [0, 0, 0.9, 0, 0]))
     now = replace(situation(project, alike), adapted=lambda adapter: other)
-    main = MODELS.by_id["files-v3"]
+    main = MODELS.by_id["files-v4"]
     nothing = np.zeros((1, 1), np.float32)
-    with_own = replace(main, model_id="files-v3+own", adapter=QueryAdapter("m", nothing, nothing))
+    with_own = replace(main, model_id="files-v4+own", adapter=QueryAdapter("m", nothing, nothing))
     before, after = now.candidates(main), now.candidates(with_own)
     column = before.names.index("affinity_semantic")
     expected = situation(project, other).candidates(main).values[:, column]

@@ -18,8 +18,8 @@ from workbench.sessions.episodes_fold import imported_episode
 from workbench.sessions.history import PastTask
 from workbench.sessions.importers.git import commit_episode
 
-SYSTEMS = parse_systems(["baseline", "bm25", "hybrid", "hybrid-affinity", "hybrid+files-v2"])
-MODELS = load_models("files-v3", "files-v3-lexical", SYSTEMS)
+SYSTEMS = parse_systems(["baseline", "bm25", "hybrid", "hybrid-affinity", "hybrid+files-v3"])
+MODELS = load_models("files-v4", "files-v4-lexical", SYSTEMS)
 
 
 def begin(work: Any) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.plan.siblings import sibling_signals
 from workbench.plan.signals import (
     Query,
     history_signals,
@@ -75,6 +76,8 @@ _BOUNDED = (
     "changelog",
     "last_seen",
     "layer_match",
+    "family_",
+    "alike_",
 )
 
 
@@ -102,6 +105,7 @@ def first_look(
     signals.update(history_signals(view, query, semantic() if semantic is not None else None))
     signals.update(role_signals(view, query))
     signals.update(structure_signals(view, query))
+    signals.update(sibling_signals(view, query.words))
     return signals
 
 

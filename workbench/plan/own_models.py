@@ -176,7 +176,7 @@ def _parse(document: object) -> RankingModel:
 def apply_models(base: RankingModel, models: Mapping[str, RegisteredParams]) -> RankingModel:
     """Return a packaged ranking model as the active models of a project change it; itself without any.
 
-    Its id then names both: `files-v3+own-linear-…`. Raises: ModelError.
+    Its id then names both: `files-v4+own-linear-…`. Raises: ModelError.
     """
     made, used = base, []
     for kind in (TREES, LINEAR, CALIBRATION, ADAPTER):

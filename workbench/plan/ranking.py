@@ -265,9 +265,9 @@ def _probability(odds: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(1.0 / (1.0 + np.exp(-odds)))
 
 
-DEFAULT_MODEL: Final = "files-v3"
-LEXICAL_MODEL: Final = "files-v3-lexical"  # for where no embedding model is at hand
-CHUNK_MODEL: Final = "chunks-v4"
+DEFAULT_MODEL: Final = "files-v4"
+LEXICAL_MODEL: Final = "files-v4-lexical"  # for where no embedding model is at hand
+CHUNK_MODEL: Final = "chunks-v5"
 _HINT: Final = "reinstall, or name another model"
 
 Model = TypeVar("Model")

@@ -240,12 +240,12 @@ SENTENCES: Final[Mapping[str, Callable[[FileEvidence, int, RankedFile], str]]] =
 _SIGNALS: Final = {
     "trace": "frame",
     "named": "path_named",
-    "path": "bm25_path coverage_path rarest_path stem_named folder_named scope_named",
+    "path": "bm25_path coverage_path rarest_path stem_named folder_named scope_named family_named",
     "definition": "bm25_name coverage_name rarest_name symbol_defined place_name place_name_share"
     " place_name_exact place_named place_named_both",
     "content": "bm25_body coverage_body rarest_body symbol_used place_bm25 places_bm25 place_cover"
     " place_neighbour place_literal",
-    "past": "affinity affinity_best association",
+    "past": "affinity affinity_best alike_best association",
     "meaning": "affinity_semantic affinity_semantic_best",
     "issue": "causal",
     "together": "cochange cochange_lift",

@@ -226,12 +226,13 @@ def history_signals(view: RankingView, query: Query, semantic: Float32 | None = 
     head, _ = task_weights(view.history, query.head_terms)
     for name, similarity in (("affinity", whole), ("affinity_head", head)):
         signals[name] = _spread(view, _best(similarity) ** 2 * age)
-    signals["affinity_best"] = _spread_max(view, head * age)
+    signals["affinity_best"] = _spread_max(view, head * age, view.pair_weight)
     signals["association"] = _spread(view, association * age)
     signals["affinity_folder"] = _by_folder(view, signals["affinity_head"])
     signals["affinity_role"] = _by_role(view, _best(whole) ** 2 * age)
     if semantic is not None:
         signals.update(meaning_signals(view, semantic))
+    signals["alike_best"] = _spread_max(view, alike_tasks(view.history, query.head_terms) * age)
     signals["causal"] = _spread(view, causal_tasks(view.history, query))
     for half, row in zip(HALF_LIVES, view.recency, strict=True):
         signals[f"recency_{half:g}"] = row
@@ -247,7 +248,7 @@ def meaning_signals(view: RankingView, semantic: Float32) -> dict[str, Float32]:
     age = _ages(view)
     return {
         "affinity_semantic": _spread(view, _best(np.maximum(semantic - 0.2, 0)) ** 2 * age),
-        "affinity_semantic_best": _spread_max(view, np.maximum(semantic, 0) * age),
+        "affinity_semantic_best": _spread_max(view, np.maximum(semantic, 0) * age, view.pair_weight),
     }
 
 
@@ -287,9 +288,9 @@ def _by_role(view: RankingView, weights: Float32) -> Float32:
     return shares[view.places.roles]
 
 
-def _spread_max(view: RankingView, weights: Float32) -> Float32:
+def _spread_max(view: RankingView, weights: Float32, pair_weight: Float32 | float = 1.0) -> Float32:
     best = np.zeros(view.index.count, dtype=np.float32)
-    np.maximum.at(best, view.pairs_file, (weights[view.pairs_task] * view.pair_weight).astype(np.float32))
+    np.maximum.at(best, view.pairs_file, (weights[view.pairs_task] * pair_weight).astype(np.float32))
     return best
 
 

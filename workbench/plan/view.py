@@ -95,6 +95,23 @@ class FolderFiles:
         folders = self._folders.get(name)
         return None if folders is None else tuple(sorted(chain(*map(self._inside.__getitem__, folders))))
 
+    def named(self, name: str) -> dict[str, set[str]]:
+        """Return the folders of a name, as they are written, by the folder they are in."""
+        found: dict[str, set[str]] = {}
+        for folder in self._folders.get(name, ()):
+            pieces = folder.split("/")
+            for depth, piece in enumerate(pieces):
+                if "".join(parts(piece)) == name:
+                    found.setdefault("/".join(pieces[:depth]), set()).add(piece)
+        return found
+
+    def below(self, parent: str) -> Iterator[tuple[str, Sequence[int]]]:
+        """Yield the name of the child and the positions of files for each folder below another."""
+        start = f"{parent}/" if parent else ""
+        for folder, positions in self._inside.items():
+            if folder.startswith(start) and folder:
+                yield folder[len(start) :].partition("/")[0], positions
+
 
 def view_project(
     index: ProjectIndex, history: History, *, touched: Sequence[str] = (), previous: RankingView | None = None

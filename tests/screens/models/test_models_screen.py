@@ -49,8 +49,8 @@ def entry(name: str, **more: Any) -> ModelEntry:
 
 def status(*models: ModelEntry, **more: Any) -> ModelStatus:
     active = {one.model_kind: one.model_id for one in models if one.active}
-    given = {"canary": None, "ranking": {"files-v3": "files-v3"}, "training": "", "notes": (), **more}
-    return ModelStatus(packaged="files-v3", active=active, models=models, **given)
+    given = {"canary": None, "ranking": {"files-v4": "files-v4"}, "training": "", "notes": (), **more}
+    return ModelStatus(packaged="files-v4", active=active, models=models, **given)
 
 
 def test_rows_say_which_model_ranks_and_which_cannot() -> None:
@@ -69,7 +69,7 @@ def test_rows_say_which_model_ranks_and_which_cannot() -> None:
     ]
     assert cells[0][4:6] == ["560", "+0.020"]
     assert [model_cells(one)[0].plain for one in model_lines(status())] == ["●"]
-    assert story(model_lines(found)[0], {"files-v3": {"bm25_body": 0.4}}).endswith("  +0.400 bm25_body")
+    assert story(model_lines(found)[0], {"files-v4": {"bm25_body": 0.4}}).endswith("  +0.400 bm25_body")
     told = story(model_lines(found)[0], {}, {"schema": 1, "model": "tiny", "candidates": 20, "weights": {}})
     assert ("candidates   20" in told, "model        tiny" in told, "schema" in told) == (True, True, False)
 
@@ -104,7 +104,7 @@ def test_the_lines_above_say_what_happens() -> None:
     tried = status(entry("b", canary=0.2), canary=canary, training="2026-01-01: no gain")
     assert "4 of 20 sessions scored, nDCG@10 -0.012" in progress_line(tried)
     assert progress_line(status(training="x: no gain")) == "last training, x: no gain"
-    assert headline(tried) == "plans rank with files-v3"
+    assert headline(tried) == "plans rank with files-v4"
 
 
 async def test_a_model_is_activated_and_rolled_back(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ async def test_a_model_is_activated_and_rolled_back(work: Work, monkeypatch: pyt
         await pilot.press("a")
         await settle(pilot)
         assert find_state(work.root).own_models.registry().active == {"linear": name}
-        assert f"files-v3+{name}" in str(screen.query_one("#models-headline", Static).render())
+        assert f"files-v4+{name}" in str(screen.query_one("#models-headline", Static).render())
         await check_every_size(pilot, "models")
         await pilot.resize_terminal(*SIZES[1])
         await pilot.press("b")

@@ -442,7 +442,7 @@ async def test_the_command_is_shown_before_it_starts(roastery: Path) -> None:
         assert isinstance(dialog, NewReplay)
         assert "$ workbench replay --tasks 150" in screen_text(app)
         await press(pilot, "space")
-        assert "bm25,vector,hybrid,hybrid+files-v3-lexical" in screen_text(app)
+        assert "bm25,vector,hybrid,hybrid+files-v4-lexical" in screen_text(app)
         tasks = dialog.query_one("#field-2", Input)
         tasks.value = "none"
         await settle(pilot)

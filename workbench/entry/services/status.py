@@ -83,7 +83,7 @@ def _why_not_on_server(project: OpenedProject) -> str:
 
 
 def used_ranking(project: OpenedProject) -> str:
-    """Return the ranking model with those of the project that change it: `files-v3+own-linear-…`."""
+    """Return the ranking model with those of the project that change it: `files-v4+own-linear-…`."""
     name = project.config.models.ranking or DEFAULT_MODEL
     if not project.has_models:
         return name

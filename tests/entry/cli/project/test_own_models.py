@@ -58,10 +58,10 @@ def test_a_model_is_listed_shown_activated_and_rolled_back(project: Any, run: An
     assert f"+9.000 {FEATURE}" in told
     assert run("model", "activate", known[-6:]).out == f"{known} is active\n"
     assert first(run) != order
-    assert f"plans rank with files-v3+{known}" in run("model", "status").out
+    assert f"plans rank with files-v4+{known}" in run("model", "status").out
     assert f"* {known}" in run("model", "list").out
-    assert run("status", "--json").json()["ranking_model"] == f"files-v3+{known}"
-    assert run("model", "rollback", "--json").json() == {"from": known, "to": "files-v3"}
+    assert run("status", "--json").json()["ranking_model"] == f"files-v4+{known}"
+    assert run("model", "rollback", "--json").json() == {"from": known, "to": "files-v4"}
     after = run(*monkey).json()
     for one in (before, after):
         del one["timing"], one["cache_status"]

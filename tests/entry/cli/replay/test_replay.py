@@ -182,7 +182,7 @@ def test_the_past_of_this_project(run: Any, project: Any) -> None:
     assert ran.code == exits.OK
     assert "work: 1 commit in 1 cluster" in ran.out
     scores = ran.out.partition("Means over tasks")[2].partition("\n\n")[0].splitlines()[2:]
-    assert [line.split()[0] for line in scores] == ["baseline", "bm25", "hybrid", "hybrid+files-v3-lexical"]
+    assert [line.split()[0] for line in scores] == ["baseline", "bm25", "hybrid", "hybrid+files-v4-lexical"]
     assert "vector was left out: it needs an embedding model" in ran.err
     assert "hybrid - baseline" in ran.out
 
