@@ -34,7 +34,7 @@ settings.register_profile(
     "house",
     deadline=None,
     derandomize=True,
-    max_examples=times(5, 12),
+    max_examples=times(4, 12),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.register_profile("deep", parent=settings.get_profile("house"), derandomize=False, max_examples=2000)

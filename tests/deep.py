@@ -6,7 +6,7 @@ A test that uses `sample` or `times` has the mark `searches`; those that draw ex
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 import pytest
@@ -15,6 +15,13 @@ DEEP: Final = bool(os.environ.get("DEEP"))
 searches: Final = pytest.mark.searches
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def only_deep(test: F) -> F:
+    """Run a test in `make deep` alone: it takes seconds, and what it holds seldom breaks."""
+    marked: F = searches(pytest.mark.skipif(not DEEP, reason="takes seconds: `make deep`")(test))
+    return marked
 
 
 def times(few: int, many: int) -> int:

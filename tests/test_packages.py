@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.deep import only_deep
+
 ROOT = Path(__file__).parents[1]
 NOT_PUBLISHED = {".cursor", ".gitattributes", ".editorconfig"}  # of the repository alone
 
@@ -24,6 +26,7 @@ def build(target: str, directory: Path, into: Path) -> Path:
     return built
 
 
+@only_deep
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="an unpacked sdist has no list of what is tracked")
 def test_the_sdist_builds_the_same_wheel(tmp_path: Path) -> None:
     """All that is tracked is in it; unpacked it builds, byte for byte, the wheel of the repository."""

@@ -11,6 +11,7 @@ import pytest
 
 from bench import mutants
 from bench.mutants import draw, main, neighbours
+from tests.deep import only_deep
 
 SOURCE = """
 from typing import Literal
@@ -68,6 +69,7 @@ def test_who_survives_is_listed_and_modules_are_put_back(
     assert module.read_text() == SOURCE
 
 
+@only_deep
 def test_modules_whose_tests_fail_anyway_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

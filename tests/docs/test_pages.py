@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deep import DEEP, searches
+from tests.deep import DEEP, only_deep
 from tests.docs.pages import ROOT, Block, all_pages, read_blocks, read_commands
 from tests.docs.running import Reader, as_shown, clean_state, lines_of, run_workbench
 from tests.postgres_server import DatabaseServer
@@ -51,8 +51,7 @@ def check(reader: Reader, block: Block, after: Block | None) -> None:
             assert code == 0, f"{block}:\n{printed}"
 
 
-@searches
-@pytest.mark.skipif(not DEEP, reason="a walk of forty commands: `make deep`")
+@only_deep
 def test_the_walk_of_a_team_works(tmp_path: Path, postgres: DatabaseServer) -> None:
     """The commands of docs/team.md, in their order, with a server in place of the container."""
     with clean_state(tmp_path, {"OWNER": postgres.make_database()}):

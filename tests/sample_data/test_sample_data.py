@@ -17,6 +17,7 @@ from sample_data.build import SHIPPED, build, shipped
 from sample_data.history import Commit, WrongHistory, read_history, write_repository
 from sample_data.sessions import FORMATS, Session, Step, read_sessions
 from sample_data.transcripts import ROOT, transcripts_of
+from tests.deep import only_deep
 from workbench.text.tokens import DEFAULT_TOKENIZER, token_counter
 
 DATA = SHIPPED.parent
@@ -75,6 +76,7 @@ def test_ids_are_the_same_everywhere(
     assert head == built[1][commits[-1].label] == "d9b7c312994f5209daee7574903d67b5b0926402"
 
 
+@only_deep
 def test_the_tests_of_the_project_pass(built: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
     """The code is honest: its own tests pass at the newest commit."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
