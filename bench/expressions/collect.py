@@ -231,6 +231,7 @@ def built() -> dict[str, list[Expression]]:
 
     from screens import filter_matching
     from workbench.expand import lookup
+    from workbench.plan import kinds
     from workbench.project import patterns, specifiers
     from workbench.rules import globs
     from workbench.text import injection
@@ -249,6 +250,13 @@ def built() -> dict[str, list[Expression]]:
         "workbench.entry.hooks.stopgap: spelled.encode()": [(re.compile(b"refresh|token"), SEARCH)],
         "workbench.entry.hooks.stopgap: spelled": [(re.compile("refresh|token"), SEARCH)],
         "workbench.memory.extraction.patterns: source": [],  # `PARSERS` holds them
+        r"workbench.plan.kinds: f'\\b{one}\\b'": [(re.compile(r"\bpolish\b"), SEARCH)],
+        r"workbench.plan.kinds: f'\\bin(?:to)? (?:the )?{name}\\b'": [
+            (re.compile(r"\bin(?:to)? (?:the )?polish\b"), SEARCH)
+        ],
+        r"workbench.plan.kinds: f'(?:^|[/._-])(?:{code})(?:[-_](?:[a-z]{{2}}|hans|hant))?(?=[/.])'": [
+            (kinds._named_locales(f"translate into {name}"), SEARCH) for name in kinds._languages()
+        ],
         "workbench.project.patterns: pattern": [
             (one, SEARCH) for name in languages for _, one in patterns.rules_of(name)
         ],

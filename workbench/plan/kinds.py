@@ -115,7 +115,7 @@ def _named_locales(head: str) -> re.Pattern[str] | None:
     if not name or not (_TRANSLATION.search(head) or re.search(rf"\bin(?:to)? (?:the )?{name}\b", text)):
         return None
     code = "|".join((*_languages()[name].split(), name.replace(" ", "[-_]?")))
-    return re.compile(rf"(?:^|[/._-])(?:{code})(?:[-_](?:[a-z]{{2}}|hans|hant))?(?:/|\.[\w.]+$)", re.I)
+    return re.compile(rf"(?:^|[/._-])(?:{code})(?:[-_](?:[a-z]{{2}}|hans|hant))?(?=[/.])", re.I)
 
 
 def named_files(intent: Intent, pinned: Collection[str] = ()) -> frozenset[str]:

@@ -57,7 +57,7 @@ def _folders(places: Places, words: Mapping[str, float]) -> Iterator[tuple[list[
     """
     families: dict[str, dict[str, float]] = {}
     for word, weight in words.items():
-        for parent, names in places.folders.named(word).items():
+        for parent, names in places.folders.by_parent(word).items():
             family = families.setdefault(parent, {})
             for name in names:
                 family[name] = max(family.get(name, 0.0), weight / len(names))

@@ -95,7 +95,7 @@ class FolderFiles:
         folders = self._folders.get(name)
         return None if folders is None else tuple(sorted(chain(*map(self._inside.__getitem__, folders))))
 
-    def named(self, name: str) -> dict[str, set[str]]:
+    def by_parent(self, name: str) -> dict[str, set[str]]:
         """Return the folders of a name, as they are written, by the folder they are in."""
         found: dict[str, set[str]] = {}
         for folder in self._folders.get(name, ()):

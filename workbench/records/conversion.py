@@ -49,15 +49,16 @@ def decode_msgpack(data: bytes | bytearray | memoryview, kind: type[Value]) -> V
 
 def explain_refusal(error: Exception, kind: type[Any]) -> str:
     """Return why a value is not a `kind`, with the words that are allowed where one of them is expected."""
-    field = re.search(r"^Invalid enum value .*\.(\w+)(?:\[[^]]*\])*`$", str(error))
-    if field is None:
-        return str(error)
+    text = str(error)
+    field = re.match(r"\w+", text.rpartition(".")[2])
+    if field is None or not text.startswith("Invalid enum value "):
+        return text
     _, parts = msgspec.json.schema_components((kind,), ref_template="{name}")
     properties = [part.get("properties", {}) for part in parts.values()]
-    fields = [group[field[1]] for group in properties if field[1] in group]
+    fields = [group[field[0]] for group in properties if field[0] in group]
     names = re.findall(r'"\$ref": "(\w+)"', json.dumps(fields))
     words = [word for schema in [*fields, *map(parts.get, names)] for word in schema.get("enum", ())]
-    return f"{error}, which is one of {', '.join(dict.fromkeys(words))}"
+    return f"{text}, which is one of {', '.join(dict.fromkeys(words))}"
 
 
 def encode_lossless(value: object) -> bytes:

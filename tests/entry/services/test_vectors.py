@@ -363,7 +363,7 @@ def test_settings_that_lead_nowhere_are_refused(opened: Open) -> None:
     for given, match in (
         ({"qdrant_url": ""}, "qdrant_url is empty"),
         ({"qdrant_url": "http://example.org"}, "plain text"),
-        ({"kinds": ("rules", "cats")}, "'cats' is no kind"),
+        ({"kinds": ("rules", "cats")}, "'cats' is not a kind"),
         ({"store": "local"}, "no server keeps vectors"),
         ({"store": "postgres"}, "has no team"),
     ):

@@ -169,17 +169,22 @@ deadline.run_within(seconds, work, lambda reason: None, names)
 
 
 @pytest.mark.parametrize(
-    ("kind", "seconds", "expected"), [("short", "60", b"the pack"), ("endless", "2", b"")]
+    ("kind", "seconds", "expected"), [("short", "60", {b"the pack"}), ("endless", "2", {b"", b"the pack"})]
 )
-def test_on_a_busy_machine_names_come_first(tmp_path: Path, kind: str, seconds: str, expected: bytes) -> None:
-    """The work waits for the names, which it would slow down, and goes on when they are there or late."""
+def test_on_a_busy_machine_names_come_first(
+    tmp_path: Path, kind: str, seconds: str, expected: set[bytes]
+) -> None:
+    """The work waits for the names, which it would slow down, and goes on when they are there or late.
+
+    What comes just as the time is over is printed, too.
+    """
     done = subprocess.run(
         [sys.executable, "-c", BUSY, str(tmp_path), kind, seconds],
         capture_output=True,
         check=True,
         timeout=LONG,
     )
-    assert done.stdout == expected
+    assert done.stdout in expected
     limit = time.monotonic() + LONG
     while not (tmp_path / "work").exists():
         assert time.monotonic() < limit
