@@ -1,4 +1,4 @@
-"""Tasks as models are fitted to, and the probability that a score stands for."""
+"""Tasks in the form that models are fitted to, and scores as probabilities."""
 
 from __future__ import annotations
 

@@ -126,16 +126,16 @@ def test_f02_unbounded_field_growth() -> None:
     raw = RawIterationOutput(
         texts=texts, tool_uses=tuple(calls), cwd="/p", result=ResultEvent("success", text=words)
     )
-    told = extract(raw, ["/p"])
-    assert (len(told.summary), told.summary[-1]) == (MAX_SUMMARY, "…")
+    iteration = extract(raw, ["/p"])
+    assert (len(iteration.summary), iteration.summary[-1]) == (MAX_SUMMARY, "…")
     assert (
-        len(told.errors),
-        len(told.decisions),
-        len(told.files_touched),
+        len(iteration.errors),
+        len(iteration.decisions),
+        len(iteration.files_touched),
     ) == (MAX_ERRORS, MAX_DECISIONS, MAX_FILES)
-    assert all(len(error.message) == MAX_ERROR for error in told.errors)
-    assert all(len(decision.rationale or "") <= MAX_DECISION for decision in told.decisions)
-    assert told.dropped == {
+    assert all(len(error.message) == MAX_ERROR for error in iteration.errors)
+    assert all(len(decision.rationale or "") <= MAX_DECISION for decision in iteration.decisions)
+    assert iteration.dropped == {
         "errors beyond the bound": 30,
         "decisions beyond the bound": 30,
         "files beyond the bound": 100,
@@ -186,9 +186,9 @@ def test_f09_paths_of_a_transcript_are_made_relative_or_left_out() -> None:
         "d.py",
     ]
     calls = [ToolUseEvent("Read", {"file_path": path}, str(at), "x") for at, path in enumerate(paths)]
-    told = extract(RawIterationOutput(tool_uses=tuple(calls), cwd="/p"), ["/p"])
-    assert [file.path for file in told.files_touched] == ["src/a.py", "b.py", "d.py"]
-    assert told.dropped == {"paths outside of the project": 4}
+    iteration = extract(RawIterationOutput(tool_uses=tuple(calls), cwd="/p"), ["/p"])
+    assert [file.path for file in iteration.files_touched] == ["src/a.py", "b.py", "d.py"]
+    assert iteration.dropped == {"paths outside of the project": 4}
 
 
 def journal_entry_of(record: IterationRecord) -> Any:
@@ -298,7 +298,7 @@ def test_f28_extraction_corrupts_stagnation() -> None:
 
 
 def test_f28_order_holds_where_iterations_are_recorded(place: OpenedProject) -> None:
-    """The journal keeps the fingerprint of the raw output, and the third run alike is told."""
+    """The journal keeps the fingerprint of the raw output, and the third run alike is record."""
     found = [digest_output(raw_of(f"s{at}", f"msg_{at}"), ["/srv/app"]) for at in range(3)]
     kept = record(place, found, Task("auth"), by="test")
     assert [iteration_fingerprint(raw_of())] * 3 == [one.entry.fingerprint for one in kept]

@@ -26,19 +26,21 @@ def test_a_run_is_an_iteration() -> None:
     """From its first record to its result: words, calls with their answers, tokens, duration, model."""
     found, reading = read(lines_of([*run_of(), *run_of(message="msg_9", text="Again.")]))
     assert [raw.anchor for raw in found] == ["msg_1", "msg_9"]
-    told = extract(found[0], ["/srv/app"])
+    iteration = extract(found[0], ["/srv/app"])
     assert (
-        told.outcome,
-        told.summary,
-        told.tokens_used,
-        told.duration_ms,
+        iteration.outcome,
+        iteration.summary,
+        iteration.tokens_used,
+        iteration.duration_ms,
     ) == (IterationOutcome.SUCCESS, "Done.", 127, 1200)
-    assert [(one.path, one.action) for one in told.files_touched] == [("pkg/auth.py", FileAction.MODIFIED)]
-    assert [error.message for error in told.errors] == ["test_refresh: AssertionError: assert 1 == 2"]
-    assert [(decision.description, decision.rationale) for decision in told.decisions] == [
+    assert [(one.path, one.action) for one in iteration.files_touched] == [
+        ("pkg/auth.py", FileAction.MODIFIED)
+    ]
+    assert [error.message for error in iteration.errors] == ["test_refresh: AssertionError: assert 1 == 2"]
+    assert [(decision.description, decision.rationale) for decision in iteration.decisions] == [
         ("I'll use httpx", "requests has no async client")
     ]
-    assert (told.model_tier, told.model) == (ModelTier.HAIKU, "claude-haiku-4-5")
+    assert (iteration.model_tier, iteration.model) == (ModelTier.HAIKU, "claude-haiku-4-5")
     assert (reading.source, reading.seen.reasons) == ("claude_stream", {})
 
 
@@ -87,8 +89,11 @@ def test_unknown_events_are_counted_and_survived() -> None:
 def test_words_put_in_the_user_s_mouth_do_not_part_a_run() -> None:
     """From its first record to its result a run is one iteration; announcing itself twice makes no other."""
     records = run_of()
-    told = {"role": "user", "content": [{"type": "text", "text": "Base directory for this skill: see below"}]}
-    records.insert(4, {"type": "user", "session_id": SESSION, "message": told})
+    message = {
+        "role": "user",
+        "content": [{"type": "text", "text": "Base directory for this skill: see below"}],
+    }
+    records.insert(4, {"type": "user", "session_id": SESSION, "message": message})
     (raw,), _ = read(lines_of([init(), *records]))
     assert (len(raw.tool_uses), raw.anchor) == (3, "msg_1")
 
@@ -125,11 +130,11 @@ def test_prompts_part_a_transcript() -> None:
     found, _ = read(lines_of(asked))
     assert [raw.prompt for raw in found] == ["Fix the login of users", "Now the logout as well"]
     assert [raw.branch for raw in found] == ["feature/auth", "feature/auth"]
-    told = extract(found[0], ["/srv/app"])
+    iteration = extract(found[0], ["/srv/app"])
     assert (
-        told.outcome,
-        told.duration_ms,
-        told.model_tier,
+        iteration.outcome,
+        iteration.duration_ms,
+        iteration.model_tier,
     ) == (IterationOutcome.SUCCESS, 5_000, ModelTier.OPUS)
     assert outcome_of(found[1]) == IterationOutcome.PARTIAL
 
@@ -157,10 +162,10 @@ def test_rollouts_of_codex() -> None:
         item("message", role="assistant", content=[{"type": "output_text", "text": "It does not build."}]),
     ]
     (raw,), reading = read(lines_of(rollout))
-    told = extract(raw, ["/srv/app"])
+    iteration = extract(raw, ["/srv/app"])
     assert (reading.source, raw.prompt, raw.branch, raw.model) == ("codex", "Build the app", "fix", "gpt-5.4")
-    assert [(error.file_path, error.line) for error in told.errors] == [("src/a.ts", 1)]
-    assert told.summary == "It does not build."
+    assert [(error.file_path, error.line) for error in iteration.errors] == [("src/a.ts", 1)]
+    assert iteration.summary == "It does not build."
 
 
 def test_files_of_an_iteration() -> None:
@@ -177,14 +182,14 @@ def test_files_of_an_iteration() -> None:
     ]
     calls[1]["toolUseResult"] = {"type": "create", "filePath": "/srv/app/new.py"}
     (raw,), _ = read(lines_of([init(), *calls, result()]))
-    told = extract(raw, ["/srv/app"])
-    assert {one.path: one.action for one in told.files_touched} == {
+    iteration = extract(raw, ["/srv/app"])
+    assert {one.path: one.action for one in iteration.files_touched} == {
         "new.py": FileAction.CREATED,
         "old.py": FileAction.DELETED,
         "a.py": FileAction.DELETED,
         "c.py": FileAction.CREATED,
     }
-    assert told.dropped == {"paths outside of the project": 1}
+    assert iteration.dropped == {"paths outside of the project": 1}
 
 
 def test_a_line_of_fifty_megabytes_is_held_in_part() -> None:

@@ -1,4 +1,4 @@
-"""The format of any file is told from its path, name and head; what is not a rule file is refused by name."""
+"""The format of a file follows from its path, name and head; what is not a rule file is refused by name."""
 
 from __future__ import annotations
 
