@@ -13,11 +13,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache
 
-from workbench.ports import Entry
 from workbench.records.answers.usage import DoorUse, RuleOutcome, RuleUse, SessionUse
 from workbench.records.dataclass import dataclass
 from workbench.records.usage import FileTouch, Handover, UsageRecords
-from workbench.sessions.episodes_fold import EVENT, FORGOTTEN, IMPORTED, MALFORMED
 from workbench.sessions.rule_outcomes import rule_outcome
 from workbench.text.counts import plural
 
@@ -230,44 +228,6 @@ def receipt(use: SessionUse) -> str:
 
 
 _NAMED = 5
-
-
-def file_touches(entries: Iterable[Entry], session: str) -> tuple[FileTouch, ...]:
-    """Return what a session touched from the entries of the stream of sessions that mention it.
-
-    Times alone order these: entries that are found by a text have no places. Malformed ones are left out. A
-    delta is an edit where none was recorded.
-    """
-    found: dict[str, list[tuple[str, str, int]]] = {}
-    for entry in entries:
-        body = entry.body
-        try:
-            if entry.kind == FORGOTTEN:
-                for one in body["session_ids"]:
-                    found.pop(one, None)
-                continue
-            task = str(body["session_id"])
-            own = task == session or task.startswith((f"{session}/", f"{session}#"))
-            if not own and body.get("parent_session") != session:
-                continue
-            if entry.kind == EVENT and body.get("file_path"):
-                event = (str(body["event_type"]), str(body["file_path"]), int(body["timestamp"]))
-                found.setdefault(task, []).append(event)
-            elif entry.kind == IMPORTED:
-                at = int(body.get("ended_at") or body["started_at"])
-                reads = [("read", str(path), at) for path in body.get("reads") or ()]
-                edits = [("edit", str(change[0]), at) for change in body["changes"]]
-                found[task] = [*reads, *edits]
-        except MALFORMED:
-            continue
-    last: dict[str, dict[str, int]] = {}
-    for what, path, at in (event for events in found.values() for event in events):
-        times = last.setdefault(path, {})
-        times[what] = max(times.get(what, -1), at)
-    return tuple(
-        FileTouch(path, times.get("read", -1), times.get("edit", times.get("delta", -1)))
-        for path, times in sorted(last.items())
-    )
 
 
 @dataclass(frozen=True, slots=True)

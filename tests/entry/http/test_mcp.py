@@ -22,7 +22,7 @@ from workbench.entry.mcp.tools import TOOLS
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_a_session_over_http(mode: Any, shop: Work) -> None:
-    """Both generations of the protocol: the same tools, resources and prompts as over stdio, and refusals."""
+    """Both generations of the protocol: the same as over stdio, refusals, and nothing twice in a session."""
     bearer = {"Authorization": f"Bearer {TOKEN}"}
     async with (
         asyncio.timeout(LONG),
@@ -36,6 +36,10 @@ async def test_a_session_over_http(mode: Any, shop: Work) -> None:
         for plan in await asyncio.gather(*calls):
             assert plan.structured_content is not None
             assert "shop/auth.py" in [one["path"] for one in plan.structured_content["files"]]
+        shown = str((await client.call_tool("expand", {"handles": ["refresh_token"]})).content[0])
+        has_session = mode == "legacy"  # in the later protocol each message stands alone
+        assert ("was given to this session already" in shown) == has_session
+        assert ("def refresh_token" in shown) != has_session
         refused = await client.call_tool("find_files", {"tasks": TASK})
         assert refused.is_error
         rules = await client.read_resource("workbench://rules/shop/auth.py")

@@ -16,7 +16,6 @@ from workbench.entry.hooks.sessions import SessionState, own_task, session_state
 from workbench.entry.parameters import session_variant
 from workbench.entry.services.handovers import (
     SessionContext,
-    last_session_line,
     plan_handover,
     session_context,
 )
@@ -112,21 +111,19 @@ def session_start_context(
             return found
     if call.source == "resume":
         return _nothing(call, "the session goes on with the context it has")
-    last = last_session_line(project, call.session)
     from workbench.rules.descriptions import instruction
 
-    report = f"{_one_line(last)}\n" if last and len(last) < most else ""
     rules = absolute_rules(project, config, call)
     lines, kept = "", []
     for rule in rules:
         line = f"* {_one_line(instruction(rule))}\n"
-        if len(RULES_HEAD) + len(lines) + len(line) + len(report) > most:
+        if len(RULES_HEAD) + len(lines) + len(line) > most:
             break
         lines += line
         kept.append(rule)
-    text = (RULES_HEAD + lines if kept else "") + report
-    if not text:
+    if not kept:
         return _nothing(call, NOTHING)
+    text = RULES_HEAD + lines
     tokens = project.counter.count(text)
     measurement.tokens = tokens
     handover = Handover(

@@ -45,7 +45,8 @@ def call_tool(
         raise UsageError(f"{name} does not take that: {reason}", hint=f"It takes {fields}.") from error
     if TOOLS[name].plans and served.plan_elsewhere is not None:
         return decode_lossless(
-            served.plan_elsewhere(name, encode_lossless(arguments), agent), TOOLS[name].result
+            served.plan_elsewhere(name, encode_lossless(arguments), agent, served.connection),
+            TOOLS[name].result,
         )
     return _CALLS[name](served, given, agent)
 

@@ -37,9 +37,9 @@ class McpEndpoint:
         assert self._project is not None
         return self._project.host()
 
-    def _plan(self, name: str, arguments: bytes, agent: str) -> bytes:
+    def _plan(self, name: str, arguments: bytes, agent: str, connection: str) -> bytes:
         assert self._project is not None
-        return self._project.planner.ask("tool", name, arguments, agent=agent)
+        return self._project.planner.ask("tool", name, arguments, agent=agent, connection=connection)
 
     async def answer(self, project: OpenProject, scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI
         """Answer a message by ASGI, for a project that is kept open."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from copy import copy
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -24,7 +25,8 @@ PROJECT_VARIABLE: Final = "CLAUDE_PROJECT_DIR"
 class ServedProject:
     """The project of a server, opened once. `session` is that of the agent, empty where none is known.
 
-    What a client was given is remembered for its `connection`: the session, else the process that serves it.
+    What a client was given is remembered for its `connection`: the session, else the process that serves it,
+    or the session of the transport where one process serves many.
     """
 
     def __init__(
@@ -32,12 +34,12 @@ class ServedProject:
         given: str,
         environment: Mapping[str, str] = os.environ,
         opened: Callable[[], ProjectHost] | None = None,
-        plan_elsewhere: Callable[[str, bytes, str], bytes] | None = None,
+        plan_elsewhere: Callable[[str, bytes, str, str], bytes] | None = None,
     ) -> None:
         """Take a directory, or what gives a project that is kept open by somebody else.
 
-        `plan_elsewhere` returns the answer of a tool that plans, by its name, arguments and agent, where
-        another process does that.
+        `plan_elsewhere` returns the answer of a tool that plans, by its name, arguments, agent and
+        connection, where another process does that.
         """
         self._opened = opened
         self.plan_elsewhere = plan_elsewhere
@@ -47,6 +49,14 @@ class ServedProject:
         self.session = agent_session(environment)
         alone = "" if opened is not None else f"connection-{os.urandom(8).hex()}"
         self.connection = self.session or alone
+
+    def connected(self, connection: str) -> ServedProject:
+        """Return what serves a connection of its own, which an agent's session goes before."""
+        if self.session or not connection:
+            return self
+        served = copy(self)
+        served.connection = connection
+        return served
 
     def host(self) -> ProjectHost:
         """Return the project, kept open. Raises: WorkbenchError, and the next call tries again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
 import sys
@@ -43,6 +44,9 @@ _WAITING: Final = 64  # messages read ahead
 def make_server(served: ServedProject) -> Server[dict[str, Any]]:
     """Return the server of a project, on any transport."""
 
+    def serve(context: ServerRequestContext) -> ServedProject:
+        return served.connected(_transport_session(context))
+
     async def list_tools(context: ServerRequestContext, params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed_tools()])
 
@@ -51,7 +55,7 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
     ) -> types.CallToolResult:
         agent = agent_of(_client(context))
         CALLER.set(_progress(context))
-        return await in_thread(partial(answer, served, params.name, params.arguments or {}, agent))
+        return await in_thread(partial(answer, serve(context), params.name, params.arguments or {}, agent))
 
     async def list_prompts(context: ServerRequestContext, params: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[types.Prompt.model_validate(prompt) for prompt in PROMPTS])
@@ -61,7 +65,8 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
     ) -> types.GetPromptResult:
         agent = agent_of(_client(context))
         try:
-            text = await in_thread(partial(prompt_text, served, params.name, params.arguments or {}, agent))
+            named = partial(prompt_text, serve(context), params.name)
+            text = await in_thread(partial(named, params.arguments or {}, agent))
         except WorkbenchError as error:
             raise MCPError(types.INVALID_PARAMS, _sentence(error)) from error
         content = types.TextContent(type="text", text=_sendable(text))
@@ -137,6 +142,12 @@ def agent_of(client: str) -> str:
 def _client(context: ServerRequestContext) -> str:
     known = context.session.client_params
     return known.client_info.name if known is not None else ""
+
+
+def _transport_session(context: ServerRequestContext) -> str:
+    """Return a name for the session that streamable HTTP has with a client, empty where it has none."""
+    session = "" if context.request is None else context.request.headers.get("mcp-session-id", "")
+    return f"connection-{hashlib.sha256(session.encode()).hexdigest()[:16]}" if session else ""
 
 
 def _sentence(error: WorkbenchError) -> str:

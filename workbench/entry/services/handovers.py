@@ -9,14 +9,14 @@ context was compacted or cleared has nothing of what came before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from workbench.ports import Entry
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import AFFINITIES, Representation
-from workbench.records.usage import Handover, RuleBreach, ShownLines, UsageRecords
+from workbench.records.usage import Handover, ShownLines
 from workbench.sessions.episodes_fold import STREAM as SESSIONS
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ GIVEN: Final = "handover.given"
 LOADED: Final = "handover.instructions"
 LOST: Final = "handover.lost"
 BROKEN: Final = "handover.broken"
-_RECENT: Final = 1 << 18
 SESSION_VARIABLE: Final = "CLAUDE_CODE_SESSION_ID"
 
 
@@ -202,40 +201,6 @@ def session_context(project: OpenedProject, session: str) -> SessionContext:
     return SessionContext(
         frozenset(received), frozenset(instructions), lost_at, informed, shown, frozenset(lists)
     )
-
-
-def last_session_line(project: OpenedProject, session: str) -> str:
-    """Return in a line what the session before this one was given and did with it, '' if it got no file.
-
-    Only the journals are read, the newest part of the hand-overs. Raises: JournalError.
-    """
-    from workbench.sessions.usage import KnownRules, file_touches, receipt, session_uses
-
-    last = ""
-    for entry in project.newest(STREAM, _RECENT):
-        other = str(entry.body.get("session_id", ""))
-        if entry.kind == GIVEN and entry.body.get("files") and other not in ("", session):
-            last = other if _is_plain(other) else last
-    if not last:
-        return ""
-    given, breaches = [], []
-    for entry in project.mentioning(STREAM, f'"{last}"'):
-        if entry.body.get("session_id") != last:
-            continue
-        if entry.kind == GIVEN:
-            given.append(replace(read_handover(entry), seen=-1))
-        elif entry.kind == BROKEN:
-            at = datetime.fromisoformat(entry.at).timestamp()
-            breaches += [RuleBreach(last, rule, "", at) for rule in _texts(entry.body.get("rules"))]
-    touches = file_touches(project.mentioning(SESSIONS, f'"{last}'), last)
-    records = UsageRecords(tuple(given), {last: touches}, breaches=tuple(breaches))
-    [use] = session_uses(records, KnownRules())
-    return f"Last session: {receipt(use)}."
-
-
-def _is_plain(session: str) -> bool:
-    """Whether a session can be looked for by the bytes of its id."""
-    return session.isascii() and session.isprintable() and not set(session) & set('"\\')
 
 
 def shown_files(given: Handover) -> list[str]:

@@ -61,7 +61,7 @@ _STRICT = click.option(
     "--format",
     "shape",
     type=click.Choice(["text", "markdown", "xml", "json"]),
-    help="How the context is written; json is the full answer.",
+    help="How the context is written; json is the full answer, with --json around the context written so.",
 )
 @click.option("--copy", is_flag=True, help="Copy the context to the clipboard as well.")
 @_STRICT
