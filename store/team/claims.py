@@ -130,7 +130,7 @@ def _time_problem(entry: Entry) -> str:
         latest = datetime.fromtimestamp(milliseconds(entry.id) / 1000, UTC) + timedelta(seconds=TOLERANCE)
         at = datetime.fromisoformat(entry.at)
     except (ValueError, OverflowError, OSError):
-        return "its time is none"
+        return "its time is not one"
     if at.tzinfo is None or at > latest or not entry.at.startswith(f"{at.year:04}-"):
         return "its time is not that of its id"
     limit = latest.isoformat()

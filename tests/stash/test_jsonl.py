@@ -44,7 +44,7 @@ def test_a_line_is_a_segment_with_its_id_unchanged() -> None:
         ('{"session_id": "s"}', "no text"),
         ('{"session_id": "s", "text": "  "}', "empty"),
         ('{"text": "x"}', "no session_id"),
-        ('{"session_id": "s", "text": "x", "type": "thing"}', "'thing' is none of message, code_block"),
+        ('{"session_id": "s", "text": "x", "type": "thing"}', "'thing' is not one of message, code_block"),
         ('{"session_id": "s", "text": "x", "timestamp": "soon"}', "timestamp 'soon' is not a time"),
         ('{"session_id": "s", "text": "x", "references": "a"}', "references"),
         ('{"session_id": "s", "text": "x", "metadata": []}', "metadata"),

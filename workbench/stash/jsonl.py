@@ -128,7 +128,7 @@ def parse_segment(record: Mapping[str, Any], session: str = "") -> ContextSegmen
         return "it has no session_id; give one, or --session for all"
     kind = _TYPES.get(text(record.get("type", "message")).strip().casefold())
     if kind is None:
-        return f"its type {str(record.get('type'))[:40]!r} is none of {', '.join(_TYPES)}"
+        return f"its type {str(record.get('type'))[:40]!r} is not one of {', '.join(_TYPES)}"
     times = {}
     for name in ("timestamp", "expires_at"):
         times[name] = utc_time(record.get(name))

@@ -111,6 +111,8 @@ async def test_a_session_over_stdio(mode: str, shop: Work) -> None:
         assert "Never push with force." in str(rules.contents[0])
         with pytest.raises(MCPError, match="there is no session nobody"):
             await client.read_resource("workbench://sessions/nobody")
+        with pytest.raises(MCPError, match="no path inside the project"):
+            await client.read_resource("workbench://rules/../../x")
         refused = await client.call_tool("merge_stashed_context", {"segment_ids": ["seg-none"]})
         assert refused.is_error
         assert "`workbench stash list` shows all" in said(refused)

@@ -114,7 +114,7 @@ def _value(text: str, at: int, depth: int) -> JsonNode:
     if scalar is not None:
         with suppress(ValueError):
             return JsonNode(text, at, scalar.end(), json.loads(scalar[0]))
-    raise _parse_error(text, at, "a value is missing or is none")
+    raise _parse_error(text, at, "a value is missing, or not one that JSON has")
 
 
 def _string(text: str, at: int) -> tuple[str, int]:

@@ -74,8 +74,13 @@ def read_resource(served: ServedProject, address: str, agent: str) -> str:
 
 def _rules(served: ServedProject, path: str, agent: str) -> object:
     from workbench.entry.services.rule_checks import current_rules, origin_of
+    from workbench.project.scan import unsafe
     from workbench.rules.matching.context import left_out, make_context
 
+    if unsafe(path):
+        raise UsageError(
+            f"{path[:200]!r} is no path inside the project", hint="Give it from the root, as src/main.py."
+        )
     with served.host().turn() as project:
         rules, notes = current_rules(project.root, project.config)
         context = make_context(paths=[path], tool=agent or project.config.rules.tool)
