@@ -79,9 +79,7 @@ def positions_with(sources: Sources, name: str, field: str = "body") -> list[int
         return [row for row in range(index.count) if index.alive[row]]
     found = set(index.holders(field, whole))
     if field == "body":  # of longer files only the head is in the lists
-        found.update(
-            row for row in range(index.count) if index.alive[row] and index.size[row] > MAX_TERMS_BYTES
-        )
+        found.update(((index.size > MAX_TERMS_BYTES) & index.alive).nonzero()[0].tolist())
     return sorted(found)
 
 

@@ -6,7 +6,6 @@ content, and are extracted again where it does not. Only files of the index are 
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 from workbench.project.admission import content_refusal
@@ -43,7 +42,6 @@ class Sources:
         self._hashes = snapshot.hashes
         self._bytes: dict[str, bytes | Skipped] = {}
         self._files: dict[str, SourceFile | Skipped] = {}
-        self._importers: Counter[int] | None = None
 
     def data(self, path: str) -> bytes | Skipped:
         """Return a file's content with all that is in it: to search, never to show."""
@@ -67,9 +65,8 @@ class Sources:
 
     def importers(self, path: str) -> int:
         """Return how many files import a file."""
-        if self._importers is None:
-            self._importers = Counter(target for _, target in self.index.edges.tolist())
-        return self._importers[self.index.positions.get(path, -1)]
+        position = self.index.positions.get(path, -1)
+        return int((self.index.edges[:, 1] == position).sum())
 
     def symbols(self, position: int) -> tuple[Symbol, ...]:
         """Return the definitions of an indexed file as the index has them."""

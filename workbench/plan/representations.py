@@ -277,7 +277,7 @@ def merge_spans(spans: Sequence[Span]) -> tuple[Span, ...]:
 
 
 class Contents:
-    """Reads files for a plan; keeps the most recently used ones by content hash."""
+    """Reads files for a plan; keeps the most recently used ones."""
 
     def __init__(
         self, root: Path, counter: TokenCounter, *, cap: int, cuts: CutCache | None = None, keep: int = 400
@@ -289,7 +289,7 @@ class Contents:
         self.misses = 0
         self._cuts = cuts or CutCache(None, counter.name)
         self._keep = keep
-        self._known: OrderedDict[tuple[str, str], Content] = OrderedDict()
+        self._known: OrderedDict[str, Content] = OrderedDict()
         self._once: dict[str, Content | Skipped] | None = None
 
     @contextmanager
@@ -319,13 +319,12 @@ class Contents:
         refused = content_refusal(path, data)
         if refused is not None:
             return Skipped(path, refused)
-        digest = content_hash(data)
-        key = (path, digest)
-        known = self._known.get(key)
-        if known is not None:
+        known = self._known.get(path)
+        if known is not None and known.data == data:
             self.hits += 1
-            self._known.move_to_end(key)
+            self._known.move_to_end(path)
             return known
+        digest = content_hash(data)
         language, role = _language(path, data), role_of(path)
 
         def read_symbols() -> Sequence[Symbol]:
@@ -347,7 +346,8 @@ class Contents:
         else:
             self.hits += 1
         content = Content(path, data, kept, read_symbols)
-        self._known[key] = content
+        self._known[path] = content
+        self._known.move_to_end(path)
         while len(self._known) > self._keep:
             self._known.popitem(last=False)
         return content

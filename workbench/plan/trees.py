@@ -57,16 +57,19 @@ class Trees:
         values[:, :-1] = matrix
         columns = np.asarray([*known, len(names)], dtype=np.int64)[self.columns]
         parts = np.zeros(rows * (len(names) + 1))
-        starts = np.arange(rows, dtype=np.int64)[:, None] * (len(names) + 1)
         flat = values.reshape(-1)
-        node = np.repeat(self.roots[None], rows, axis=0).reshape(-1)
-        start = np.repeat(starts, len(self.roots), axis=1).reshape(-1)
+        node = np.tile(self.roots, rows)
+        start = np.repeat(np.arange(rows, dtype=np.int64) * (len(names) + 1), len(self.roots))
+        mean = self.means.take(node)
         while len(node):
-            asked = start + columns[node]
-            after = np.where(flat[asked] <= self.limits[node], self.low[node], self.high[node])
-            parts += np.bincount(asked, self.means[after] - self.means[node], len(parts))
-            ahead = self.columns[after] != LEAF
-            node, start = after[ahead], start[ahead]
+            asked = start + columns.take(node)
+            after = np.where(
+                flat.take(asked) <= self.limits.take(node), self.low.take(node), self.high.take(node)
+            )
+            below = self.means.take(after)
+            parts += np.bincount(asked, below - mean, len(parts))
+            ahead = np.flatnonzero(self.columns.take(after) != LEAF)
+            node, start, mean = after.take(ahead), start.take(ahead), below.take(ahead)
         return parts.reshape(rows, len(names) + 1)[:, :-1]
 
 
