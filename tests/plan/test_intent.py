@@ -21,6 +21,7 @@ from workbench.plan.intent import (
     kind_features,
     parse_intent,
     query_terms,
+    subject_of,
 )
 from workbench.records.plan import QueryType, Risk
 from workbench.text.terms import split_head
@@ -155,3 +156,19 @@ def test_an_intent_is_the_same_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(printed) == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "subject"),
+    [
+        ("Document how to retry", "how to retry"),
+        ("add the option and document the default", "add the option and the default"),
+        ("document `--retry`", "`--retry`"),
+        ("the document is empty", "the document is empty"),
+        ("Document loader fails", "Document loader fails"),
+    ],
+)
+def test_to_document_is_no_subject(head: str, subject: str) -> None:
+    """The verb is not searched for, the thing is."""
+    assert subject_of(head) == subject
+    assert ("document" in dict(parse_intent(head).terms)) == ("ocument" in subject)

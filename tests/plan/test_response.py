@@ -154,7 +154,7 @@ def test_a_person_reads_why_and_why_not() -> None:
     """The footer has the budget, what was missing, a line for each thing that is in, and the first drops."""
     text = why_text(example(), dropped=1)
     assert "rely on" not in text
-    assert "no file is likely enough to rely on" in why_text(replace(example(), low_confidence=True))
+    assert "the evidence is weak" in why_text(replace(example(), low_confidence=True))
     sure = why_text(replace(example(), confidence=PlanConfidence(0.82, 0.6)))
     assert "60% chance that no file is missing, 82% among the first ten" in sure
     assert text.splitlines() == [

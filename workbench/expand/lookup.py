@@ -83,6 +83,11 @@ def positions_with(sources: Sources, name: str, field: str = "body") -> list[int
     return sorted(found)
 
 
+def is_aside(path: str) -> bool:
+    """Whether a file is beside what a project is: examples, fixtures, copies of others, benches."""
+    return _ASIDE.search(path) is not None
+
+
 def word_pattern(name: str) -> re.Pattern[str]:
     """Return what finds a name that is no part of a longer one."""
     return re.compile(rf"(?<![\w$]){re.escape(name)}(?![\w$])")
@@ -90,12 +95,11 @@ def word_pattern(name: str) -> re.Pattern[str]:
 
 def _merit(one: Definition) -> tuple[int, int, int, int, int, str, int]:
     symbol = one.symbol
-    aside = 1 if _ASIDE.search(one.path) else 0
     part = (
         2 if symbol.kind in ("constant", "key", "section") else 1 if symbol.kind in ("impl", "local") else 0
     )
     return (
-        _ROLES.get(one.role, _LAST_ROLE) + aside,
+        _ROLES.get(one.role, _LAST_ROLE) + is_aside(one.path),
         0 if symbol.exported else 1,
         part,
         1 if symbol.parent else 0,

@@ -28,6 +28,7 @@ from workbench.plan.representations import (
 )
 from workbench.plan.touches import ChunkTouches
 from workbench.plan.workspace import Workspace
+from workbench.plan.written import WrittenPlace, by_path
 from workbench.project.admission import is_generated
 from workbench.project.languages import role_of
 from workbench.records.dataclass import dataclass
@@ -38,6 +39,7 @@ from workbench.text.terms import parts, words_of
 LEAST_CHANCE = 0.01  # a less likely file is neither shown nor named: it would only fill the budget
 LIKELY = 0.1  # of a task without a file that is needed with this chance by itself places are only named
 LEADS_FROM = 0.25  # a likelier first file is shown even where no place of it stands out
+WRITTEN = 0.5  # chance that a place is needed which a task writes by its name and can only mean
 CLEAR_LEAD = 1.5  # times as likely as any other file
 FOLLOWED_FROM = NAMED_FROM  # beside a file that is so likely, tests and guides are named only
 FOLLOWING = frozenset({Role.TEST, Role.DOCS, Role.DATA})
@@ -85,6 +87,7 @@ def project_candidates(
         least=least,
         touch=touch,
         project_files=workspace.index.count,
+        written=ranking.written,
     )
     planner.contents.flush()
     return found
@@ -127,13 +130,15 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
     least: float = LEAST_CHANCE,
     touch: Callable[[str, FileCut], ChunkTouches] | None = None,
     project_files: int = 0,
+    written: Sequence[WrittenPlace] = (),
 ) -> FileOffers:
     """Return the candidates a pack is made of.
 
     `read` returns a file's content; it is called for the first files and the pinned ones only, which come
     first and count as certainly needed. What is less likely to be needed than `least` is no candidate.
-    `touch` returns which chunks of a file past tasks changed.
+    `touch` returns which chunks of a file past tasks changed. The places `written` in the task are shown.
     """
+    lines = {path: [one.line for one in places] for path, places in by_path(written).items()}
     shown: list[tuple[RankedFile, Content]] = []
     named: list[RankedFile] = []
     unread: list[Skipped] = []
@@ -171,8 +176,13 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
         )
         for found, content in shown
     ]
-    places = place_chances(planner.chunks, intent, placed, project_files)
-    following = following_files(intent, placed, pinned)
+    places = [
+        _with_written(one.cut, of_chunks, lines.get(one.path, ()))
+        for one, of_chunks in zip(
+            placed, place_chances(planner.chunks, intent, placed, project_files), strict=True
+        )
+    ]
+    following = following_files(intent, placed, (*pinned, *lines))
     first = next((one.path for one in placed if one.path not in following), "")
     is_kind = named_kind(intent)
     is_asked = is_kind is not None and is_kind(first)
@@ -188,7 +198,7 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
         offers = file_offers(content, to_show, style, planner.counter, alike=alike)
         if found.path in pinned:
             offers = (*offers, _outline(content, style, planner))
-        elif found.path in following or (narrow and found.path != first):
+        elif found.path in following or (narrow and found.path != first and found.path not in lines):
             offers = offers[:1]
         candidates.append(
             FileCandidate(
@@ -198,7 +208,7 @@ def file_candidates(  # noqa: PLR0913 - what a pack is made of
                 pinned=found.path in pinned,
                 chance=one.chance,
                 fill=partial(fill_view, content, of_chunks),
-                leads=found.path == first and (one.chance >= LEADS_FROM or is_asked),
+                leads=found.path in lines or (found.path == first and (one.chance >= LEADS_FROM or is_asked)),
                 follows=found.path in following and one.role in FOLLOWING,
                 alike=alike,
             )
@@ -267,6 +277,14 @@ def named_definitions(intent: Intent, files: Sequence[PlacedFile]) -> tuple[int,
         [place for place, term in enumerate(one.cut.spelled.tolist()) if term in spelled] for one in files
     ]
     return tuple(named[0]) if len(named[0]) and not any(named[1:]) else ()
+
+
+def _with_written(cut: FileCut, chances: Float32, lines: Sequence[int]) -> Float32:
+    """Return the chances of the chunks of a file, float32 [c], at least `WRITTEN` for those of some lines."""
+    at = np.searchsorted(cut.table[:, START], lines, side="right") - 1
+    raised = chances.copy()
+    raised[at] = np.maximum(raised[at], np.float32(WRITTEN))
+    return raised
 
 
 def _from_the_top(file: PlacedFile) -> Float32:

@@ -98,6 +98,11 @@ _SHAPES = {
         r"^\W{0,5}(?:\S{1,60}\s+){1,3}(?!(?:as|is|this|its|was|has)\b)[a-z]{3,}(?<![sui])s\s", re.I
     ),
 }  # fmt: skip
+_DOCUMENT = re.compile(
+    r"(\A\W*(?:please )?|\b(?:to|and|should|must|please|also) )document(?:ing)? "
+    r"(?=(?:how|what|why|when|where|which|that|the|an?|this|these|all|new|more|some|our|its|missing|usage)\b|[`\"'-])",
+    re.I,
+)
 BIAS = "bias"
 DECLARED = 0.95  # what an author says of a task is nearly always so
 ALARM = 2.0  # the sum of cues from which a task is an incident
@@ -193,7 +198,7 @@ def without_name(task: TaskText, name: str) -> TaskText:
 def understand_task(task: TaskText, *, project_id: str, query_type: QueryType | None) -> Intent:
     """Return the intent of a task that is parsed already."""
     predicted, confidence = (query_type, 1.0) if query_type else classify_task(task.head, task.body)
-    terms = query_terms(task.head, task.body)
+    terms = query_terms(subject_of(task.head), task.body)
     tags = tags_of(terms)
     return Intent(
         task=task,
@@ -205,6 +210,11 @@ def understand_task(task: TaskText, *, project_id: str, query_type: QueryType | 
         tags=tags,
         risk=risk_of(predicted, tags),
     )
+
+
+def subject_of(head: str) -> str:
+    """Return a head without "document" as a verb, which says what is to be written and not of what."""
+    return _DOCUMENT.sub(r"\1", head).strip() or head
 
 
 def query_terms(head: str, body: str = "") -> dict[str, float]:

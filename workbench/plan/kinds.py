@@ -41,10 +41,29 @@ def _is_readme(path: str) -> bool:
     return path.rpartition("/")[2].lower().startswith("readme")
 
 
+_UNDOCUMENTED = re.compile(
+    r"\b(?:not|never|isn['’]t|aren['’]t) documented\b|\bundocumented\b"
+    r"|\b(?:in|to|from) the (?:docs|documentation|manual|user guide)\W*$",
+    re.I,
+)
+"""What says anywhere in a head that pages are to change."""
+_IN_SOURCE = re.compile(
+    r"doc[- ]?strings?|\bcomments?\b|java ?doc|jsdoc|xml doc|rust ?doc|type ?hints?|\btypings?\b", re.I
+)
+_DOCUMENTS = re.compile(r"\A\W*(?:docs?(?:\([^()\n]{1,60}\))?!?:\s|(?:please )?document(?:ing)?\s)", re.I)
+
+
+def _is_page(path: str) -> bool:
+    return role_of(path) is Role.DOCS and not is_news(path)
+
+
 _KINDS: Mapping[re.Pattern[str], IsKind] = {
-    re.compile(r"\bdocument(?:ing)? how\b", re.I): lambda path: (
-        role_of(path) is Role.DOCS and not is_news(path)
-    ),
+    _DOCUMENTS: _is_page,
+    re.compile(
+        r"(?:(?:in|of|for|to) (?:the )?|(?:fix|update|improve|clarify|extend|rewrite|correct) (?:\w+ ){0,2})"
+        r"(?:docs|documentation|user guide|manual|tutorial|faq)\b(?! ?(?:string|comment))",
+        re.I,
+    ): _is_page,
     re.compile(r"\b(?:change[- ]?logs?|release[- ]notes|what'?s[- ]new)\b", re.I): _is_written_news,
     re.compile(r"\breadme\b", re.I): _is_readme,
     re.compile(
@@ -56,7 +75,6 @@ _AHEAD = 0.01  # of the score that a file which leads has more than the next
 _FIRST_WORDS = 4  # before the name of a kind
 _CHANGES_FILE = re.compile(r"\bCHANGES\b|\bchanges\.\w")
 _VERBS = frozenset({stem("changes")})
-_DOCUMENTS = re.compile(r"\W*(?:docs?(?:\([^()\n]{1,60}\))?!?:\s|(?:please )?document(?:ing)?\s)", re.I)
 _EDITS = frozenset(
     map(stem, "add change clean edit fix improve polish refresh revise tweak update write".split())
 )
@@ -87,8 +105,10 @@ def named_kind(intent: Intent) -> IsKind | None:
     head = intent.task.head
     if (codes := _named_locales(head)) is not None:
         return lambda path: codes.search(path) is not None
+    if _UNDOCUMENTED.search(head) and not _IN_SOURCE.search(head):
+        return _is_page
     for form, is_kind in _KINDS.items() if len(asked_roles(intent)) == 1 else ():
-        match = form.search(head)
+        match = None if is_kind is _is_page and _IN_SOURCE.search(head) else form.search(head)
         if match is not None and len(head[: match.start()].split()) <= _FIRST_WORDS:
             return is_kind
     return None
@@ -131,7 +151,7 @@ def asked_roles(intent: Intent) -> frozenset[Role]:
     may be anything.
     """
     head = intent.task.head
-    if _DOCUMENTS.match(head):
+    if _DOCUMENTS.match(head) or (_UNDOCUMENTED.search(head) and not _IN_SOURCE.search(head)):
         return frozenset({Role.DOCS})
     stems = {stem(word) for word in words_of(head.lower())}
     if not _CHANGES_FILE.search(head):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
-from workbench.plan.compose import Head, Pack, compose
+from workbench.expand.sources import Sources
+from workbench.plan.compose import Pack, compose
 from workbench.plan.file_candidates import LEAST_CHANCE, in_detail, likely_text, project_candidates
+from workbench.plan.first_line import brief_head, likeliest_of
 from workbench.plan.kinds import lead_with_kind
 from workbench.plan.overrides import EXCLUDED, RECEIVED, Overrides
 from workbench.plan.packing import PRICE, text_limit
@@ -24,7 +26,6 @@ from workbench.plan.passages import (
 from workbench.plan.planner import (
     Planner,
     Ranking,
-    chance_of_all,
     meaning_notes,
     missing_parts,
     plan_confidence,
@@ -33,21 +34,20 @@ from workbench.plan.planner import (
 from workbench.plan.ranking import needed_chances, own_chances
 from workbench.plan.reasons import reasons_of
 from workbench.plan.render import DEFAULT_STYLE, STYLES
-from workbench.plan.response import NOTHING_SHOWN, confidence_words, nothing_known, plan_response
+from workbench.plan.response import plan_response
 from workbench.plan.rule_evidence import count_everywhere, only_about, rules_about
 from workbench.plan.segments import stashed_passages
 from workbench.plan.surroundings import describe_surroundings
 from workbench.plan.workspace import Progress, Synced, Workspace
+from workbench.plan.written import lead_with_written, written_places
 from workbench.project.layers import route
 from workbench.records.answers.plan import PlanResponse
 from workbench.records.dataclass import dataclass
-from workbench.records.plan import Detail, Intent, MlMode, PlanRequest, QueryType, RankedFile, Representation
+from workbench.records.plan import Detail, Intent, MlMode, PlanRequest, RankedFile, Representation
 from workbench.records.project import CacheStatus, Layer
 from workbench.records.rules import Rule
 from workbench.rules.matching.match import RuleMatch
-from workbench.text.redact import redact
 from workbench.text.sanitize import shorten, visible_line
-from workbench.text.terms import parse_task
 
 if TYPE_CHECKING:
     from workbench.plan.second_stage import SecondLook
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 _NAMED_RULE = 60  # characters of a rule in the reason why it is left out
 _PRICES = {Detail.COMPACT: 2.0, Detail.NORMAL: 1.0, Detail.VERBOSE: 0.5}
-_HEAD_TASK = 80  # characters of the task in the first line
 
 
 @dataclass(slots=True)
@@ -122,13 +121,24 @@ def rank_request(
         pinned = set(ranking.overrides.pinned).difference(found.path for found in ordered)
         left = (one for one in ranking.files if one.path in pinned)
         return replace(ranking, files=(*ordered, *left)), None
-    ranking = replace(ranking, files=lead_with_kind(ranking.files, ranking.intent))
+    ranking = lead_with_names(workspace, ranking)
     if not ranking.known or (request.ml_mode is not MlMode.FULL and planner.search is None):
         return ranking, None
     from workbench.plan.second_stage import look_again  # only where something else may be asked
 
     look = look_again(workspace, planner, request, ranking, started)
     return look.ranking, look
+
+
+def lead_with_names(workspace: Workspace, ranking: Ranking) -> Ranking:
+    """Return a ranking led by the kind of files that a task is about, else by what it writes by its name."""
+    led = lead_with_kind(ranking.files, ranking.intent)
+    if led is not ranking.files or not ranking.known:
+        return replace(ranking, files=led)
+    limits = workspace.limits.max_bytes
+    sources = Sources(workspace.adapters.root, workspace.index, workspace.snapshot, limits)
+    places = written_places(sources, ranking.intent)
+    return replace(ranking, files=lead_with_written(led, places, ranking.model), written=places)
 
 
 def plan(
@@ -185,8 +195,12 @@ def plan(
     least = max(LEAST_CHANCE, request.least_chance)
     offered = project_candidates(workspace, planner, ranking, chances, STYLES[style], least)
     candidates = in_detail(offered.files, request.detail)
+    most = None
     if request.detail is not Detail.VERBOSE:
-        candidates = likely_text(candidates, _likeliest(own, own))
+        may_be_shown = [one.path for one in candidates if len(one.offers) > 1]
+        likeliest = likeliest_of(own, may_be_shown)
+        candidates = likely_text(candidates, likeliest)
+        most = text_limit(offered.price, request.token_budget, is_weak=likeliest < planner.confident)
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
     root = str(workspace.rule_store().root)
@@ -201,7 +215,7 @@ def plan(
         mandatory_share=RULE_SHARE,
         head=brief_head(ranking, planner.confident, baseline=baseline),
         price=offered.price * _PRICES[request.detail],
-        most=None if request.detail is Detail.VERBOSE else text_limit(offered.price, request.token_budget),
+        most=most,
         passage_price=PRICE * _PRICES[request.detail],
         around=None
         if baseline or not known
@@ -226,7 +240,7 @@ def plan(
     ]
     segments = stashed.segments_in(pack.passages)
     by_path = {found.path: found for found in ranked}
-    low = _likeliest(own, _shown_paths(pack) or [one.path for one, _ in pack.files]) < planner.confident
+    low = likeliest_of(own, _shown_paths(pack) or [one.path for one, _ in pack.files]) < planner.confident
     reasons = reasons_of(ranking)
     response = plan_response(
         pack,
@@ -319,40 +333,6 @@ def _empty_plan(
 
 def _shown_paths(pack: Pack) -> list[str]:
     return [one.path for one, offer in pack.files if offer.view.representation is not Representation.PATH]
-
-
-def _likeliest(chances: Mapping[str, float], paths: Collection[str]) -> float:
-    return max((chances.get(path, 0.0) for path in paths), default=0.0)
-
-
-def brief_head(ranking: Ranking, confident: float, *, baseline: bool = False, absolute: int = 0) -> Head:
-    """Return what writes the first line of a pack: what it is for, how complete it is, its tokens.
-
-    How complete is not said where no file is needed with a chance of `confident`. `absolute` rules hold for
-    any task, of which nothing is in a pack for one that nothing is known of.
-    """
-    vague = not ranking.known or ranking.intent.predicted is QueryType.UNKNOWN
-    kind = "task" if vague else ranking.intent.predicted.value
-    text = ranking.intent.task
-    head = text.head if ranking.own is not None else parse_task(text.raw).head
-    task = redact(head).text  # first, as a part of a secret may not look like one
-    subject = f"Brief ({kind}): {shorten(task, _HEAD_TASK)}"
-    pinned = ranking.overrides.pinned
-    chances = own_chances(ranking.model, ranking.files, pinned)
-
-    def write(shown: Collection[str], tokens: int) -> str:
-        size = f"{tokens:,} tokens"
-        if not ranking.known:
-            return f"{subject} | {nothing_known(absolute)}; {size}"
-        if not shown:
-            return f"{subject} | {NOTHING_SHOWN}; {size}"
-        if not baseline and _likeliest(chances, shown) < confident:
-            return f"{subject} | no file is likely enough to rely on; {size}"
-        chance = None if baseline else chance_of_all(ranking.model, ranking.files, shown, pinned)
-        complete = "" if chance is None else f"{confidence_words(chance)}; "
-        return f"{subject} | {complete}{size}"
-
-    return write
 
 
 def _layers(workspace: Workspace, intent: Intent, paths: Sequence[str]) -> list[Layer]:

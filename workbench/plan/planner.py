@@ -30,6 +30,7 @@ from workbench.plan.response import EMBEDDINGS
 from workbench.plan.semantics import KnownPast, TaskVector, known_past
 from workbench.plan.view import RankingView
 from workbench.plan.workspace import Progress, Synced, Workspace
+from workbench.plan.written import WrittenPlace
 from workbench.records.answers.plan import PlanConfidence
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, QueryType, RankedFile
@@ -101,7 +102,7 @@ class Ranking:
     `view` and `heads`, the first lines of past tasks, are what they were ranked by, for the reasons. `own` is
     what of a task that follows a template is its own; `note` is why the project's own models do not
     rank, empty if they do or there are none. A task that is not `known` says nothing about this project: its
-    order of files means nothing.
+    order of files means nothing. `written` are the places that the task means by their names.
     """
 
     intent: Intent
@@ -116,6 +117,7 @@ class Ranking:
     own: OwnWords | None = None
     note: str = ""
     known: bool = True
+    written: tuple[WrittenPlace, ...] = ()
 
 
 def rank(

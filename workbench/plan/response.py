@@ -56,6 +56,7 @@ NOTHING_KNOWN = (
 """What a brief says of a task without a word that means anything in the project."""
 
 
+NO_FILE: Final = "no file is likely enough to rely on"
 NOTHING_SHOWN: Final = (
     "no place that fits is likely enough to show: ask for what is named (`workbench show NAME`)"
 )
@@ -174,7 +175,7 @@ def why_text(response: PlanResponse, *, dropped: int = SHOWN_DROPS) -> str:
     if not response.known:
         lines.append(f"  {NOTHING_KNOWN}")
     elif response.low_confidence:
-        lines.append("  no file is likely enough to rely on: say more, or name what the task is about")
+        lines.append("  the evidence is weak: say more, or name what the task is about")
     elif response.confidence is not None:
         lines.append(f"  {confidence_text(response.confidence)}")
     lines.extend(f"  + {line}" for line in _inside(response))

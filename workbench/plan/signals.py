@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.places import data_file
-from workbench.plan.intent import query_terms
+from workbench.plan.intent import query_terms, subject_of
 from workbench.plan.view import HALF_LIVES, ROLES, RankingView, file_stem, total
 from workbench.project.layers import route
 from workbench.records.dataclass import dataclass
@@ -55,7 +55,7 @@ class Query:
 
 def prepare_query(intent: Intent) -> Query:
     """Derive the forms of a task that signals look at."""
-    head, body = intent.task.head, intent.task.body
+    head, body = subject_of(intent.task.head), intent.task.body
     words: dict[str, float] = {}
     for part, weight in ((head, 1.0), (body, 0.4)):
         found = ["".join(parts(word)) for word in _WORD.findall(part)]

@@ -103,15 +103,16 @@ def make_pack(
     style = STYLES[DEFAULT_STYLE]
     chances = needed_chances(ranking.model, ranking.files)
     offered = file_candidates(planner, intent, ranking.files, chances, read, style)
+    likeliest = max(own_chances(ranking.model, ranking.files).values(), default=0.0)
     return compose(
         list(passages),
-        likely_text(offered.files, max(own_chances(ranking.model, ranking.files).values(), default=0.0)),
+        likely_text(offered.files, likeliest),
         budget,
         style,
         planner.counter,
         mandatory_share=RULE_SHARE,
         price=offered.price,
-        most=text_limit(offered.price, budget),
+        most=text_limit(offered.price, budget, is_weak=likeliest < planner.confident),
     )
 
 

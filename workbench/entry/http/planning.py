@@ -104,7 +104,7 @@ def _call_tool(project: OpenProject, head: dict[str, Any], body: bytes) -> Answe
     from workbench.entry.mcp.calls import call_tool
     from workbench.entry.mcp.project import ServedProject
 
-    served = ServedProject("", {}, project.host).connected(head["connection"])
+    served = ServedProject("", {}, project.host).for_connection(head["connection"])
     answer = call_tool(served, head["name"], decode_lossless(body, dict), head["agent"])
     return encode_lossless(answer), None
 

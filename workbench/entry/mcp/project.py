@@ -50,7 +50,7 @@ class ServedProject:
         alone = "" if opened is not None else f"connection-{os.urandom(8).hex()}"
         self.connection = self.session or alone
 
-    def connected(self, connection: str) -> ServedProject:
+    def for_connection(self, connection: str) -> ServedProject:
         """Return what serves a connection of its own, which an agent's session goes before."""
         if self.session or not connection:
             return self

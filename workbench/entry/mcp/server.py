@@ -45,7 +45,7 @@ def make_server(served: ServedProject) -> Server[dict[str, Any]]:
     """Return the server of a project, on any transport."""
 
     def serve(context: ServerRequestContext) -> ServedProject:
-        return served.connected(_transport_session(context))
+        return served.for_connection(_transport_session(context))
 
     async def list_tools(context: ServerRequestContext, params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed_tools()])
