@@ -18,11 +18,14 @@ from store.git_process import commit_time, hexadecimal, name
 from store.git_repository import Repository, head_state, resolve
 from workbench.beneath import open_plain
 from workbench.errors import GitError
-from workbench.records.episodes import ChangeKind, Commit, FileChange
+from workbench.records.episodes import ChangeKind, Commit, CommittedPaths, FileChange
 
 _FORMAT = "--format=tformat:%H%x00%P%x00%ct%x00%B"
 _COUNT = re.compile(rb"(?:(\d{1,15})|-)\t(?:(\d{1,15})|-)\t")
 _GITLINK = b"160000"
+_SNAPSHOTS = ("refs/stash", "refs/notes/*", "refs/heads/entire/*", "refs/remotes/*/entire/*")
+_RECENT = 20_000  # commits that are looked through for how sessions ended
+_WRITTEN = re.compile(rb"\x01([0-9a-f]{40,64}) (-?\d{1,20})")
 _KINDS = {b"A": ChangeKind.ADDED, b"C": ChangeKind.ADDED, b"D": ChangeKind.REMOVED}
 
 
@@ -86,6 +89,40 @@ def log_commits(
     if unreadable is not None:
         unreadable |= lost | failed
     yield from reversed(found)
+
+
+def committed_paths(repository: Repository, since: int) -> list[CommittedPaths]:
+    """Return the newest commits of all branches made since a moment, in the order they were written.
+
+    Merges, stashes and the snapshots that a recorder of sessions makes by itself are left out.
+    Raises: GitError.
+    """
+    chosen = [f"--exclude={refs}" for refs in _SNAPSHOTS]
+    options = [
+        "log",
+        *chosen,
+        "--all",
+        "--no-merges",
+        f"--max-count={_RECENT}",
+        f"--since=@{max(since, 1)} +0000",
+    ]
+    options += [
+        "-z",
+        "--name-only",
+        "--no-renames",
+        "--no-relative",
+        "--no-notes",
+        "--format=tformat:%x01%H %at",
+    ]
+    commits: list[tuple[int, str, set[str]]] = []
+    for token in git_process.run(repository.root, [*options, "--"]).split(b"\0"):
+        head = _WRITTEN.fullmatch(token)
+        if head is not None:
+            commits.append((commit_time(head[2]), head[1].decode("ascii"), set()))
+        elif commits and token.strip(b"\n"):
+            commits[-1][2].add(name(token.removeprefix(b"\n")))
+    commits.sort(key=lambda commit: commit[:2])
+    return [CommittedPaths(sha, at, frozenset(paths)) for at, sha, paths in commits]
 
 
 def commit_parents(

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from store.git_log import (
+    committed_paths,
     count_commits,
     decode_message,
     log_commits,
@@ -155,6 +156,31 @@ def test_log_can_be_bounded_and_continued(work: Any) -> None:
     bare = list(log_commits(repository, line_counts=False))
     assert [commit.files[0].added for commit in bare] == [0] * 5
     assert shas == [commit.sha for commit in bare]
+
+
+def test_paths_of_commits_are_those_of_all_branches(work: Any) -> None:
+    """Each has the time it was written; stashes and snapshots of a recorder are no commits of work."""
+    work.write("odd\n\tü.txt")
+    first = work.commit("first")
+    work.git("checkout", "-q", "-b", "side")
+    work.write("side")
+    side = work.commit("side")
+    work.git("checkout", "-q", "-b", "entire/0123")
+    work.write("snapshot")
+    work.commit("snapshot")
+    work.git("checkout", "-q", "main")
+    work.write("stashed")
+    work.git("add", "stashed")
+    work.git("stash", "-q")
+    repository = find_repository(work.root)
+    assert repository is not None
+
+    commits = committed_paths(repository, 0)
+    assert [(commit.sha, commit.paths) for commit in commits] == [
+        (first, frozenset({"odd\n\tü.txt"})),
+        (side, frozenset({"side"})),
+    ]
+    assert committed_paths(repository, commits[-1].at + 3_600) == []
 
 
 def test_merges_are_left_out_or_bring_nothing(work: Any) -> None:

@@ -65,6 +65,15 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class CommittedPaths:
+    """Which paths a commit took, and when it was written: what neither a rebase nor an amendment changes."""
+
+    sha: str
+    at: int
+    paths: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """One thing a session did [img 6, table episode_events].
 

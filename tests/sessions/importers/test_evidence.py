@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.sessions.importers.evidence import Committed, commit_of, says_wrong, suite_result
+from workbench.records.episodes import CommittedPaths
+from workbench.sessions.importers.evidence import (
+    Committed,
+    commit_of,
+    commit_taking,
+    says_wrong,
+    suite_result,
+)
 from workbench.sessions.importers.transcripts import CallOutcome
 from workbench.shell.lines import read_shell
 
@@ -122,3 +129,20 @@ def test_corrections_are_heard(prompt: str) -> None:
 def test_other_prompts_correct_nothing(prompt: str) -> None:
     """What only sounds alike."""
     assert not says_wrong(prompt)
+
+
+@pytest.mark.parametrize(
+    ("at", "paths", "expected"),
+    [
+        (100, {"a", "b"}, 2),
+        (99, {"a", "b"}, None),  # before the task
+        (200 + 3_600, {"a", "b"}, 2),
+        (201 + 3_600, {"a", "b"}, None),  # more than an hour after it
+        (150, {"a", "c", "d"}, None),  # a third of its files
+        (150, {"a", "b", *map(str, range(400))}, None),  # a change of everything
+    ],
+)
+def test_a_commit_takes_what_a_task_changed(at: int, paths: set[str], expected: int | None) -> None:
+    """It was written from the task's start to an hour after its end, and holds half of its files."""
+    commits = [CommittedPaths("f" * 40, at, frozenset(paths))]
+    assert commit_taking(["a", "b", "x"], 100, 200, commits) == (expected and ("f" * 40, expected))

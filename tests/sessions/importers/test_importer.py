@@ -28,7 +28,9 @@ from tests.sessions.importers.made import (
     raw,
     user,
 )
+from workbench.errors import GitError
 from workbench.plan.intent import parse_intent
+from workbench.records.episodes import CommittedPaths
 from workbench.sessions.importers.export import exported_lines
 from workbench.sessions.importers.importer import QUIET, Importer, ImportReport, ImportRequest, ImportStore
 from workbench.sessions.importers.places import ProjectPlaces, TranscriptFile, digest_of
@@ -81,6 +83,7 @@ class Place:
             understand=partial(parse_intent, project_id="p"),
             now=lambda: self.now,
             archive=self._archive if wanted.pop("archive", False) else None,
+            commits=wanted.pop("commits", lambda since: ()),
         )
         return Importer(store, ImportRequest(**wanted)).run(files)
 
@@ -126,6 +129,38 @@ def test_prompts_become_episodes(place: Place) -> None:
     assert (second["outcome"], second["commit_sha"]) == ("success", "0123abc")
     assert (third["outcome"], third["parent_session"], third["prompt_index"]) == ("unknown", "s", 2)
     assert (first["source"], first["started_at"], first["project_id"]) == ("claude_code", NOON, "p")
+
+
+def test_a_commit_of_what_a_task_changed_is_its_outcome(place: Place) -> None:
+    """Half of the files within an hour make it; an outcome that the session shows is left as it is."""
+    commits = [
+        CommittedPaths("0" * 40, NOON - 1, frozenset({"tests/test_b.py"})),
+        CommittedPaths("1" * 40, NOON + 30, frozenset({"other.py"})),
+        CommittedPaths("2" * 40, NOON + 60, frozenset({"a.py", "b.py", "tests/test_b.py"})),
+    ]
+    asked: list[int] = []
+
+    def since(moment: int) -> list[CommittedPaths]:
+        asked.append(moment)
+        return commits
+
+    place.run(held(raw(SESSION)), commits=since)
+    last = place.bodies["claude_code:u3"]
+    assert (last["outcome"], last["commit_sha"]) == ("success", "2" * 40)
+    assert last["outcome_evidence"] == f"derived: commit {'2' * 12} took 1 of 1 changed files within an hour"
+    assert place.bodies["claude_code:u2"]["commit_sha"] == "0123abc"
+    assert len(asked) == 1
+
+
+def test_commits_that_cannot_be_read_leave_outcomes_unknown(place: Place) -> None:
+    """The import goes on and says so."""
+
+    def broken(since: int) -> list[CommittedPaths]:
+        raise GitError(f"no commits since {since}")
+
+    report = place.run(held(raw(SESSION)), commits=broken)
+    assert place.bodies["claude_code:u3"]["outcome"] == "unknown"
+    assert any("no outcome is derived from commits" in note for note in report.notes)
 
 
 def test_importing_twice_is_importing_once(place: Place) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from store.file_history import AskedTask, Companion, FileArtifact, FileHistory, FileSession
     from store.files import private_dir, replace_file, write_atomic
     from store.git_diff import diff_hunks
-    from store.git_log import commit_parents, log_commits, shallow_edge
+    from store.git_log import commit_parents, committed_paths, log_commits, shallow_edge
     from store.git_objects import BlobReader, read_tree
     from store.git_process import git_version
     from store.git_repository import Repository, remote_addresses, resolve, share_history, work_trees

@@ -27,7 +27,7 @@ from workbench.places import may_have_checks
 from workbench.plan.intent import parse_intent
 from workbench.records.answers.project import DoctorFinding, ImportedSessions, State
 from workbench.records.dataclass import dataclass
-from workbench.records.episodes import Episode
+from workbench.records.episodes import CommittedPaths, Episode
 from workbench.sessions.episodes_fold import COMMITS
 from workbench.sessions.importers.exclusions import Withholder, path_filter
 from workbench.sessions.importers.importer import Importer, ImportReport, ImportRequest, ImportStore, Progress
@@ -100,6 +100,7 @@ def import_sessions(
         understand=partial(parse_intent, project_id=adapters.project_id),
         now=(lambda: adapters.now() + _OVER) if finished else adapters.now,
         archive=partial(_archive, archive) if keeps else None,
+        commits=partial(_commits, project.repository),
     )
     report = Importer(store, wanted).run(files, progress)
     if not wanted.dry_run and may_have_checks(project.root, environment):
@@ -115,6 +116,12 @@ def import_sessions(
         if (taken := purge_daily(project)) is not None and not taken.empty:
             report.notes.append(f"retention took {taken.what}: {shown_bytes(taken.freed)} fewer")
     return Imported(report, archive.dropped, archive.refused)
+
+
+def _commits(repository: Repository | None, since: int) -> list[CommittedPaths]:
+    from workbench.entry.project import committed_paths
+
+    return [] if repository is None else committed_paths(repository, since)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,12 @@ words that hardly mean anything else at the beginning of a prompt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from workbench.records.dataclass import dataclass
+from workbench.records.episodes import CommittedPaths
 from workbench.sessions.importers.transcripts import CallOutcome
 from workbench.shell.words import Simple
 from workbench.shell.wrappers import program_name
@@ -19,6 +21,8 @@ _FORMS: Final = read_expressions(__package__, "evidence.toml")
 _WORDS: Final = read_words(__package__, "evidence.toml")
 
 
+_SOON = 3_600  # seconds after a task in which a commit of half of its files is a commit of its work
+_SWEEPING = 400  # files of a commit that is about no task
 _SHOWN = 8_000  # characters at either end of a result
 _RUNNERS = {
     "npm": ("test", "t"), "pnpm": ("test", "t"), "yarn": ("test",), "bun": ("test",), "deno": ("test",),
@@ -95,3 +99,19 @@ def runs_tests(command: Simple) -> bool:
 def says_wrong(prompt: str) -> bool:
     """Whether a prompt calls what was done before it wrong."""
     return _FORMS["wrong"].match(prompt.strip()[:200]) is not None
+
+
+def commit_taking(
+    paths: Collection[str], started: int, ended: int, commits: Sequence[CommittedPaths]
+) -> tuple[str, int] | None:
+    """Return (sha, how many of a task's paths it took) of the first commit that took half of them at least.
+
+    It was written since the task started and within an hour after it ended. `commits` are in that order.
+    """
+    for commit in commits[bisect_left(commits, started, key=lambda commit: commit.at) :]:
+        if commit.at > ended + _SOON:
+            return None
+        taken = len(commit.paths.intersection(paths))
+        if taken and 2 * taken >= len(paths) and len(commit.paths) <= _SWEEPING:
+            return commit.sha, taken
+    return None

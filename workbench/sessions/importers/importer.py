@@ -15,11 +15,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from workbench.errors import GitError
 from workbench.ports import Damaged, Journal
 from workbench.records.dataclass import dataclass
+from workbench.records.episodes import CommittedPaths, Outcome
 from workbench.records.plan import Intent
 from workbench.sessions.episodes_fold import FORGOTTEN, IMPORTED, STREAM
 from workbench.sessions.importers.bodies import episode_bodies
+from workbench.sessions.importers.evidence import commit_taking
 from workbench.sessions.importers.places import (
     GENERATION,
     KnownEpisodes,
@@ -43,6 +46,7 @@ from workbench.sessions.importers.transcripts import ReadTally
 
 BY = "import:sessions"
 QUIET = 600.0  # seconds without a change after which a session's last task counts as over
+_EARLIER = 90 * 86_400  # seconds before the first session that needs commits, for those of older files
 _TOGETHER = 64  # sessions that are archived together
 MAX_ELSEWHERE = 50  # directories of other projects that are named
 
@@ -51,7 +55,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ImportStore:
-    """Where episodes go. `archive` keeps copies of files, None where none are made."""
+    """Where episodes go. `archive` keeps copies of files, None where none are made.
+
+    `commits` are those since a moment, in the order they were written; it may raise GitError.
+    """
 
     project_id: str
     places: ProjectPlaces
@@ -62,6 +69,7 @@ class ImportStore:
     understand: Callable[[str], Intent]
     now: Callable[[], float]
     archive: Callable[[Sequence[TranscriptFile]], Mapping[str, str]] | None = None
+    commits: Callable[[int], Sequence[CommittedPaths]] = lambda since: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,8 @@ class Importer:
         self._known = KnownEpisodes()
         self._waiting: list[tuple[SessionFiles, SeenSession]] = []
         self._setting = (*store.places.roots, *wanted.roots)
+        self._commits: Sequence[CommittedPaths] = ()
+        self._commits_since = 1 << 62
 
     def run(self, files: Iterable[TranscriptFile], progress: Progress | None = None) -> ImportReport:
         """Import what is new of the files. Ctrl-C keeps what was imported until then.
@@ -266,7 +276,32 @@ class Importer:
                     report.elsewhere[foreign or "unknown"] += 1
         recent = [body for body in found if body["started_at"] >= self.wanted.since]
         self._count(len(found) - len(recent), "prompts older than --since")
-        return recent
+        return list(map(self._with_commit, recent))
+
+    def _with_commit(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return a task of whose end nothing is known with the commit of what it changed, if there is one."""
+        if body["outcome"] != Outcome.UNKNOWN.value or not body["changes"]:
+            return body
+        started, paths = body["started_at"], [change[0] for change in body["changes"]]
+        if started < self._commits_since:
+            self._commits_since = started - _EARLIER
+            try:
+                self._commits = self.store.commits(self._commits_since)
+            except GitError as error:
+                self._commits, self._commits_since = (), -1
+                self.report.notes.append(f"no outcome is derived from commits: {error.message}")
+        taking = commit_taking(paths, started, body["ended_at"], self._commits)
+        if taking is None:
+            return body
+        why = (
+            f"derived: commit {taking[0][:12]} took {taking[1]} of {len(paths)} changed files within an hour"
+        )
+        return {
+            **body,
+            "outcome": Outcome.SUCCESS.value,
+            "commit_sha": taking[0],
+            "outcome_evidence": "; ".join(filter(None, (body["outcome_evidence"], why))),
+        }
 
     def _count(self, number: int, what: str) -> None:
         if number:
