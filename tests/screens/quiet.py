@@ -5,18 +5,20 @@ most of the time of a test that presses keys, and on a busy machine it can be ov
 for can be seen: nothing is ready to run on the loop, and no timer is due within such a step. What runs in
 threads is not seen; so while a worker or a job runs, Textual's own wait goes on.
 
-Frames are drawn once the loop is quiet, one for all that changed: nobody looks at those between. Every
-widget of a frame renders its lines; putting these together is left out, because an app without a terminal
-writes no frame. Style sheets are parsed once for all apps of a run. What Textual looks up in classes for each
-message is looked up once, and strips keep no caches, of which a test uses none. A toast stays for the test.
+Frames are drawn once the loop is quiet, one for all that changed: nobody looks at those between. An app
+without a terminal writes none, so that only widgets of our own render their lines, which may ask for rows;
+those of Textual are drawn where a test looks at the screen. Style sheets are parsed once for all apps of a
+run. What Textual looks up in classes for each message is looked up once, and strips keep no caches, of which
+a test uses none. A toast stays for the test.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from time import monotonic
 from types import CodeType, FunctionType
 from typing import Any, Final
@@ -25,7 +27,7 @@ from weakref import WeakSet
 
 from textual import _callback, _wait
 from textual._compositor import Compositor
-from textual._context import active_app
+from textual._context import active_app, visible_screen_stack
 from textual.app import App
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
@@ -34,16 +36,19 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.strip import Strip
+from textual.widget import Widget
 
 STEP: Final = _wait.SLEEP_GRANULARITY
 _TOAST: Final = 3_600  # seconds: a busy machine takes longer over a key than a toast is shown
 _TURNS = 3  # of the loop without anything to do
 _WAIT_FOR_SCREEN: Final = Pilot._wait_for_screen
 _REFRESH: Final = Screen._compositor_refresh
-_CHOPS: Final = Compositor._render_chops
 _PARSE: Final = Stylesheet._parse_rules
 _PARSED: Final[dict[tuple[Any, ...], list[RuleSet]]] = {}
+_JOIN: Final = Stylesheet.parse
+_JOINED: Final[dict[tuple[Any, ...], list[RuleSet]]] = {}
+_MAP: Final = vars(Stylesheet)["rules_map"].fget
+_MAPPED: Final[dict[int, dict[str, list[RuleSet]]]] = {}
 _HANDLERS: Final = MessagePump._get_dispatch_methods
 _HANDLED: Final[dict[tuple[type, str, type], bool]] = {}
 _PARAMETERS: Final = _callback._count_parameters
@@ -80,20 +85,31 @@ def draw() -> bool:
         return False
     _UNDRAWN.discard(app)
     if app._running and app.screen_stack:
-        with patch.object(Compositor, "_render_chops", render_widgets):
+        with patch.object(Compositor, "render_update", render_widgets):
             _REFRESH(app.screen)
     return True
 
 
 def render_widgets(
-    compositor: Compositor, crop: Region, is_rendered_line: Callable[[int], bool]
-) -> Sequence[Mapping[int, Strip]]:
-    """Have all widgets of a region render their lines; put together only what lies under a modal screen."""
-    if compositor is not active_app.get().screen._compositor:
-        return _CHOPS(compositor, crop, is_rendered_line)
-    for _ in compositor._get_renders(crop):
-        pass
-    return []
+    compositor: Compositor,
+    full: bool = False,
+    screen_stack: list[Screen[Any]] | None = None,
+    simplify: bool = False,
+) -> None:
+    """Have our widgets render the lines of a frame that changed; there is nothing to update."""
+    visible_screen_stack.set(screen_stack or [])
+    regions = list(compositor._dirty_regions)
+    changed = Region.from_union(regions) if regions else Region()
+    compositor._dirty_regions.clear()
+    for widget, (region, clip) in compositor.visible_widgets.items():
+        shown = region.intersection(clip)
+        if shown and changed.overlaps(clip) and _is_ours(type(widget)):
+            widget.render_lines(shown.translate(-region.offset))
+
+
+@cache
+def _is_ours(kind: type[Widget]) -> bool:
+    return not kind.__module__.startswith("textual.") and not issubclass(kind, Screen)
 
 
 def draw_later(screen: Screen[Any]) -> None:
@@ -120,6 +136,23 @@ def parse_once(
     if key not in _PARSED:
         _PARSED[key] = _PARSE(sheet, css, read_from, is_default_rules, tie_breaker, scope)
     return _PARSED[key]
+
+
+def join_once(sheet: Stylesheet) -> None:
+    """Take the rules of all parts of a style sheet, joined as they were for the same parts before."""
+    key = (tuple(sheet.source.items()), tuple(sheet._variables.items()))
+    if key not in _JOINED:
+        _JOIN(sheet)
+        _JOINED[key] = sheet._rules
+    sheet._rules, sheet._rules_map, sheet._require_parse = _JOINED[key], None, False
+
+
+def map_once(sheet: Stylesheet) -> dict[str, list[RuleSet]]:
+    """Return the rules by the names that they select; joined ones stay, so that one map serves all apps."""
+    rules = sheet.rules
+    if id(rules) not in _MAPPED:
+        _MAPPED[id(rules)] = _MAP(sheet)
+    return _MAPPED[id(rules)]
 
 
 def find_handlers(
@@ -203,6 +236,8 @@ def waiting_for_the_loop() -> Iterator[None]:
         patch("textual.screen.UPDATE_PERIOD", STEP / 2.4),  # a frame is up to two periods away
         patch.object(Screen, "_compositor_refresh", draw_later),
         patch.object(Stylesheet, "_parse_rules", parse_once),
+        patch.object(Stylesheet, "parse", join_once),
+        patch.object(Stylesheet, "rules_map", property(map_once)),
         patch.object(RuleSet, "__hash__", object.__hash__),  # which is what its own does in Python
         patch.object(App, "NOTIFICATION_TIMEOUT", _TOAST),
         patch.object(MessagePump, "_get_dispatch_methods", find_handlers),
