@@ -18,8 +18,9 @@ from store.duck import insert, storable
 from store.lists.conditions import FieldColumn
 from store.lists.haystack import haystack
 from store.lists.sql_list import ListColumns, SortKey, SqlList
+from store.projections import learnings, rules, segments
 from store.projections.bodies import json_text
-from store.projections.rows import Row, insert_rows
+from store.projections.rows import USAGE, Row, insert_rows
 from store.tables import Tables
 from workbench.lists.conflicts import (
     CONFLICTS,
@@ -157,6 +158,8 @@ _TYPES: Final = {"number": "int64", "score": "float64"}
 
 
 _DAY: Final = 86_400.0
+_STREAMS: Final = (rules.STREAM, USAGE, learnings.PREFIX, segments.STREAM)
+"""Those of the records on both sides: what else was written, of operations most of all, nobody waits for."""
 
 
 class ConflictTable:
@@ -179,13 +182,16 @@ class ConflictTable:
             _conflict,
             _visible(overlay),
             ((_among("later", overlay), False),) if overlay.later else (),
+            streams=_STREAMS,
         )
         given = {name: list(getattr(overlay, name)) for name in overlay.__slots__}
         return SqlList(self._tables, columns, lambda: given)
 
     def waiting(self) -> WaitingConflicts:
         """Return which wait, and marks of what their sides are like. Raises: StoreError, StoreBusy."""
-        found = self._tables.read(lambda connection: connection.execute(SELECT_WAITING).fetchnumpy())
+        found = self._tables.read(
+            lambda connection: connection.execute(SELECT_WAITING).fetchnumpy(), _STREAMS
+        )
         return WaitingConflicts(found["number"], found["mark"])
 
     def keep(self, of: str, found: Sequence[ConflictRow]) -> bool:
@@ -196,7 +202,11 @@ class ConflictTable:
         Raises: StoreError, StoreBusy.
         """
         digest = sha256(msgspec.msgpack.encode(found)).hexdigest()
-        if self._tables.query(SELECT_DIGEST, {"of": of}) == [(digest,)]:
+
+        def is_same(connection: Connection) -> bool:
+            return connection.execute(SELECT_DIGEST, {"of": of}).fetchall() == [(digest,)]
+
+        if self._tables.read(is_same, _STREAMS):
             return False
         now, ids = self._clock.now(), [storable(one.id) for one in found]
 

@@ -125,7 +125,7 @@ def learning_entries(
     Raises: StoreError, StoreBusy.
     """
     ids = {"id": ("str", list(identifiers))}
-    places = tables.read(lambda connection: select(connection, SELECT_PLACES, ids))
+    places = tables.read(lambda connection: select(connection, SELECT_PLACES, ids), (PREFIX,))
     found: list[tuple[Entry, str]] = []
     for origin, stream, position in places:
         _, _, entry = next(journals[origin].scan(stream, position), (0, 0, None))
