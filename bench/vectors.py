@@ -4,7 +4,8 @@ Each way has a process of its own: vectors are written as a sync writes them, th
 nearest, a server for as many as a search of the stash asks it for. Times are of the clock, as a server's work
 is another process's; memory is what the process, or the server's table, grew by. `pgvector, at once` makes
 the graph after the rows, as a first fill of many should. Qdrant is its client's local mode: it compares all
-vectors in Python, which shows that the adapter works and nothing about a server.
+vectors in Python, which shows that the adapter works and nothing about a server; its engine, where
+qdrant-edge-py is installed, is asked as the adapter asks a server.
 """
 
 from __future__ import annotations
@@ -156,6 +157,42 @@ def _qdrant(vectors: Float32) -> Iterator[tuple[Search, Callable[[], float]]]:
     yield lambda query: _nearest(kept, query), grown
 
 
+@contextmanager
+def _qdrant_engine(vectors: Float32) -> Iterator[tuple[Search, Callable[[], float]]]:
+    """Qdrant's own engine in this process, with the settings and the questions of the adapter."""
+    import tempfile
+
+    import qdrant_edge as edge
+
+    from store.qdrant_collection import DENSE, EF_CONSTRUCTION
+
+    graph = edge.HnswIndexConfig(GRAPH.m, EF_CONSTRUCTION, 10_000)  # from so many kB on, a server's default
+    config = edge.EdgeConfig(
+        vectors={DENSE: edge.EdgeVectorParams(DIMENSIONS, edge.Distance.Cosine, on_disk=True)},
+        hnsw_config=graph,
+        quantization_config=edge.ScalarQuantizationConfig(edge.ScalarType.Int8, 0.99, always_ram=True),
+        on_disk_payload=True,
+    )
+    again = edge.QuantizationSearchParams(rescore=True, oversampling=2.0)
+    params = edge.SearchParams(hnsw_ef=max(GRAPH.ef, 2 * BREADTH), quantization=again)
+    grown = _grown()
+    with tempfile.TemporaryDirectory() as place:
+        shard = edge.EdgeShard.create(place, config)
+        for start in range(0, len(vectors), BATCH):
+            rows = enumerate(vectors[start : start + BATCH].tolist(), start)
+            points = [edge.Point(at, {DENSE: row}, {"type": "message", "time": at}) for at, row in rows]
+            shard.update(edge.UpdateOperation.upsert_points(points))
+        shard.optimize()
+
+        def search(query: Float32) -> set[int]:
+            nearest = edge.Query.Nearest(query.tolist(), using=DENSE)
+            points = shard.query(edge.QueryRequest(BREADTH, query=nearest, params=params))
+            return {int(point.id) for point in points[:NEAREST]}
+
+        yield search, grown
+        shard.close()
+
+
 WAYS: Final[Mapping[str, Any]] = {
     "exact": _exact,
     "sketches": _sketches,
@@ -163,6 +200,7 @@ WAYS: Final[Mapping[str, Any]] = {
     "pgvector": _pgvector,
     "pgvector, at once": partial(_pgvector, at_once=True),
     "qdrant, local mode": _qdrant,
+    "qdrant, engine": _qdrant_engine,
 }
 
 
