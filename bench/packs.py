@@ -179,8 +179,7 @@ def pack_system(model: ChunkModel, counter: TokenCounter, price: float | None = 
             offered[id(task)] = candidates_of(task, planner)
         candidates = offered[id(task)]
         fair = candidates.price if price is None else price
-        is_weak = task.likeliest < planner.confident
-        most = text_limit(fair, ceiling, is_weak=is_weak) if price is None else None
+        most = text_limit(fair, ceiling) if price is None else None
         files = likely_text(candidates.files, task.likeliest)
         pack = compose([], files, ceiling, STYLES[DEFAULT_STYLE], counter, price=fair, most=most)
         return [

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.plan.knapsack import Item, Offer, hull
-from workbench.plan.packing import MOST_OF_WEAK, MOST_PRICE, Packing, pack, text_limit
+from workbench.plan.packing import Packing, pack
 
 OFFERS = st.lists(
     st.builds(Offer, st.sampled_from("abcd"), st.integers(0, 60), st.floats(0, 1).map(lambda x: round(x, 3))),
@@ -232,10 +232,3 @@ def test_what_leads_in_large_pieces_is_not_passed_over() -> None:
     tail = [Item(f"t{n}", (Offer("all", 40, 0.1),), 1.0 / (1 + n), may_lead=True) for n in range(40)]
     found = {choice.item.id: choice.offer.name for choice in pack([head, *tail], 1200).chosen}
     assert found["head"] == "test"
-
-
-def test_weak_evidence_has_room_for_little() -> None:
-    """However high the price of a token and however large the budget."""
-    assert text_limit(MOST_PRICE, 4000) == 4000
-    assert text_limit(MOST_PRICE, 4000, is_weak=True) == MOST_OF_WEAK
-    assert text_limit(MOST_PRICE, 300, is_weak=True) == 300

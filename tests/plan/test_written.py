@@ -11,8 +11,7 @@ from tests.conftest import Work, make_repository
 from workbench.config import Config
 from workbench.entry.project import OpenedProject, open_project
 from workbench.plan.pipeline import plan
-from workbench.plan.render import STYLES
-from workbench.plan.written import forms_of
+from workbench.plan.written import MOST_TASK, forms_of
 from workbench.records.plan import PlanRequest
 
 SOURCES = {
@@ -76,7 +75,13 @@ def test_a_named_place_leads_and_is_shown(project: OpenedProject, task: str, pat
     assert any(text in line for line in first.lines)
     assert not made.response.low_confidence
     assert text in made.response.context.text
-    assert STYLES
+
+
+def test_a_pasted_line_is_looked_at_from_its_begin(project: OpenedProject) -> None:
+    """A command with thousands of flags costs no more than its first ones."""
+    task = f"the debug flag of a template {'--verbosity fails ' * (MOST_TASK // 18)} `retention_days`"
+    answer = plan(project.workspace, project.planner, PlanRequest(str(project.root), task))
+    assert {one.text for one in answer.ranking.written} == {"debug", "--verbosity"}
 
 
 def test_an_ordinary_word_leads_nowhere(project: OpenedProject) -> None:

@@ -282,6 +282,7 @@ def named_definitions(intent: Intent, files: Sequence[PlacedFile]) -> tuple[int,
 def _with_written(cut: FileCut, chances: Float32, lines: Sequence[int]) -> Float32:
     """Return the chances of the chunks of a file, float32 [c], at least `WRITTEN` for those of some lines."""
     at = np.searchsorted(cut.table[:, START], lines, side="right") - 1
+    at = at[at >= 0]
     raised = chances.copy()
     raised[at] = np.maximum(raised[at], np.float32(WRITTEN))
     return raised

@@ -1,8 +1,7 @@
 """The first line of a pack: what it is for, how complete it is or how weak its evidence, its tokens.
 
-What is shown and what is said agree: places are shown from the chance `LIKELY` of the likeliest file on,
-few of them below that of a file to rely on, where the line says how likely that one is instead of how
-complete the pack is.
+What is shown and what is said agree: places are shown from the chance `LIKELY` of the likeliest file on;
+below that of a file to rely on the line says how likely that one is instead of how complete the pack is.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ PRICE = 0.09  # a token of a rule, learning or segment is in the pack if the tas
 LEAST_PRICE, MOST_PRICE = 0.04, 0.25
 OF_BEST = 0.4  # the price, as a share of the best F1 that lines can be expected to have
 LEAST_TEXT = 600  # tokens that every task may have
-MOST_OF_WEAK = 1_100  # the same where no file is likely enough to rely on
 LENGTH = 0.7  # exponent: twice the lines hold less than twice of what the task needs
 USUAL_TOKENS = 150  # of a chunk, where chance and worth agree
 
@@ -51,13 +50,9 @@ def fair_price(chances: Sequence[float], lines: Sequence[int]) -> float:
     return round(min(max(OF_BEST * best, LEAST_PRICE), MOST_PRICE), 4)
 
 
-def text_limit(price: float, budget: int, *, is_weak: bool = False) -> int:
-    """Return how many tokens of a budget places may have; names and lines about them come on top.
-
-    Where the evidence `is_weak` no file is likely enough to rely on, and much of one would be read in vain.
-    """
-    most = max(LEAST_TEXT, round(budget * price / MOST_PRICE))
-    return min(budget, most, MOST_OF_WEAK) if is_weak else min(budget, most)
+def text_limit(price: float, budget: int) -> int:
+    """Return how many tokens of a budget places may have; names and lines about them come on top."""
+    return min(budget, max(LEAST_TEXT, round(budget * price / MOST_PRICE)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -195,12 +195,9 @@ def plan(
     least = max(LEAST_CHANCE, request.least_chance)
     offered = project_candidates(workspace, planner, ranking, chances, STYLES[style], least)
     candidates = in_detail(offered.files, request.detail)
-    most = None
     if request.detail is not Detail.VERBOSE:
         may_be_shown = [one.path for one in candidates if len(one.offers) > 1]
-        likeliest = likeliest_of(own, may_be_shown)
-        candidates = likely_text(candidates, likeliest)
-        most = text_limit(offered.price, request.token_budget, is_weak=likeliest < planner.confident)
+        candidates = likely_text(candidates, likeliest_of(own, may_be_shown))
     stages["contents"] = _ms(clock)
     clock = time.perf_counter()
     root = str(workspace.rule_store().root)
@@ -215,7 +212,7 @@ def plan(
         mandatory_share=RULE_SHARE,
         head=brief_head(ranking, planner.confident, baseline=baseline),
         price=offered.price * _PRICES[request.detail],
-        most=most,
+        most=None if request.detail is Detail.VERBOSE else text_limit(offered.price, request.token_budget),
         passage_price=PRICE * _PRICES[request.detail],
         around=None
         if baseline or not known

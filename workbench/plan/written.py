@@ -29,6 +29,7 @@ from workbench.text.terms import parts
 MOST_PLACES: Final = 2
 CHANCE: Final = 0.6  # that a file is needed which holds what a task writes by its name
 AHEAD: Final = 0.01  # of the score that a file which leads has more than the next
+MOST_TASK: Final = 4_000  # characters of a task in which forms are looked for
 MOST_FORMS: Final = 8  # of a task that are looked for
 MOST_FILES: Final = 40  # that may hold a form
 MOST_BYTES: Final = 2_000_000  # of all these
@@ -122,7 +123,7 @@ def written_places(sources: Sources, intent: Intent) -> tuple[WrittenPlace, ...]
     def define(name: str) -> Sequence[Definition]:
         return listed_definitions(sources, qualified_parts(name))
 
-    head = intent.task.head
+    head = intent.task.head[:MOST_TASK]
     if changes_names(head):
         for definitions in written_names(sources, head).values():
             if places := _places_of(definitions):
@@ -276,7 +277,8 @@ def lead_with_written(
     ranked += [RankedFile(path, 0.0, {}) for path in written.keys() - {one.path for one in ranked}]
     slope, offset = model.relevance
     least = max(
-        (math.log(CHANCE / (1.0 - CHANCE)) - offset) / slope, files[0].score + AHEAD if files else 0.0
+        (math.log(CHANCE / (1.0 - CHANCE)) - offset) / slope if slope > 0 else 0.0,
+        files[0].score + AHEAD if files else 0.0,
     )
     return (
         *(replace(one, score=max(one.score, least)) for one in ranked),

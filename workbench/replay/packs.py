@@ -103,16 +103,15 @@ def make_pack(
     style = STYLES[DEFAULT_STYLE]
     chances = needed_chances(ranking.model, ranking.files)
     offered = file_candidates(planner, intent, ranking.files, chances, read, style)
-    likeliest = max(own_chances(ranking.model, ranking.files).values(), default=0.0)
     return compose(
         list(passages),
-        likely_text(offered.files, likeliest),
+        likely_text(offered.files, max(own_chances(ranking.model, ranking.files).values(), default=0.0)),
         budget,
         style,
         planner.counter,
         mandatory_share=RULE_SHARE,
         price=offered.price,
-        most=text_limit(offered.price, budget, is_weak=likeliest < planner.confident),
+        most=text_limit(offered.price, budget),
     )
 
 
