@@ -220,3 +220,17 @@ def test_a_search_of_all_rules_finds_what_one_without_filters_finds(index: RuleI
     wanted = search_selected(index, TASKS[4], selected, None, mode=mode, limit=4, least=0.0)
     assert wanted.found
     assert search_selected(index, TASKS[4], None, None, mode=mode, limit=4, least=0.0) == wanted
+
+
+def test_by_words_a_rule_with_all_words_of_a_query_is_found(rule: Make) -> None:
+    """Copies in the files of other tools, or being the only rule, hide no rule that says what is asked."""
+    said = ("Never use floats for money.", "Floats are never used for money.", "For money never use a float.")
+    rules = [*(rule(f"m{n}", text) for n, text in enumerate(said)), rule("x", "Write a test for each bug.")]
+    index = index_rules(rules)
+    for query in ("floats money", "never use floats for money"):
+        found = search_selected(index, query, None, mode="sparse")
+        assert {one.rule.id for one in found.found} == {"m0", "m1", "m2"}
+        assert all(one.score >= 0.5 for one in found.found)
+    assert search_selected(index, "floats yen", None, mode="sparse").found == ()
+    assert [one.rule.id for one in search_selected(index_rules(rules[3:]), "bug", None).found] == ["x"]
+    assert match_message(index, RuleQuery("floats money")).matches == ()

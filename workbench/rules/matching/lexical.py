@@ -145,6 +145,18 @@ def lexical_relevance(words: RuleWords, text: str, numbers: WordNumbers | None =
     return (ahead / (1 + ahead)).astype(np.float32)
 
 
+def holds_all(words: RuleWords, text: str) -> NDArray[np.bool_]:
+    """Return bool [n]: whether a rule has every term of a text that has any."""
+    terms, postings = count_terms(text), words.postings
+    columns = _known_columns(postings, terms)
+    if not terms or len(columns) < len(terms):
+        return np.zeros(words.count, np.bool_)
+    held = np.zeros(words.count, np.int64)
+    for column in columns.tolist():
+        held[postings.docs[postings.span(column)]] += 1
+    return np.asarray(held == len(terms), np.bool_)
+
+
 def term_overlap(words: RuleWords, text: str) -> tuple[Float64, NDArray[np.int64]]:
     """Return (overlap, shared) [n]: the cosine of the term sets in [0, 1], and how many terms are shared.
 

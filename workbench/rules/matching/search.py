@@ -17,7 +17,7 @@ from workbench.records.rules import Rule
 from workbench.rules.fetching.facets import RuleColumns, RuleFilter, allowed_positions, column_rules
 from workbench.rules.matching.calibration import MatchModel
 from workbench.rules.matching.filters import MatchColumns, RuleQuery, match_columns_of
-from workbench.rules.matching.lexical import RuleWords, index_words, shared_words
+from workbench.rules.matching.lexical import RuleWords, holds_all, index_words, shared_words
 from workbench.rules.matching.match import MatchParams, MatchReport, Scored, match_columns
 from workbench.rules.matching.relevance import (
     WITHOUT_VECTORS,
@@ -142,8 +142,13 @@ def search_selected(  # noqa: PLR0913 - the filters of [rules]
     """Return the rules a filter lets through (None: all) whose relevance is at least `least`, best first.
 
     Ties break by priority and id. Without vectors `dense` and `hybrid` search by words, and say so.
+    By words a rule that has all of the query's is found, whatever other rules have them, too: its relevance
+    is 0.5 and half of what it would be, which keeps the order.
     """
     scores = relevance_of(index.words, query, index.vectors, vector, weights=weights, mode=mode, model=model)
+    if mode == "sparse" or WITHOUT_VECTORS in scores.notes:
+        whole = holds_all(index.words, query)
+        scores = replace(scores, relevance=np.where(whole, 0.5 + scores.relevance / 2, scores.relevance))
     if selected is None:
         rows = np.arange(len(index.columns.rules))
     else:

@@ -52,6 +52,7 @@ def search(
     """Find rules by a query, best first, among those the filters let through.
 
     `dense` goes by meaning, `sparse` by words, `hybrid` by both. Without an embedding model all go by words.
+    By words a rule that has all of the query's is always found.
     """
     here = current()
     asked = read_filters(**filters, extra_tags=here.settings().config.rules.tags)
