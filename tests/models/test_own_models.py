@@ -147,7 +147,8 @@ def test_kinds_change_what_they_are_for(journal: FileJournal) -> None:
     names = sorted(BASE.weights)
     matrix = np.random.default_rng(7).random((FIRST + 5, len(names)), dtype=np.float32)
     paths = [f"{row:03}" for row in range(len(matrix))]
-    (before, parts), (after, own) = (score_rows(one, names, matrix, paths) for one in (BASE, made))
+    (before, old), (after, new) = (score_rows(one, names, matrix, paths) for one in (BASE, made))
+    parts, own = (np.stack([given.of(row) for row in range(len(paths))]) for given in (old, new))
     changed = np.flatnonzero(np.abs(own - parts).sum(axis=1) > 1e-9)
     assert len(changed) == FIRST
     assert np.allclose((own - parts)[changed, 0], 2.0 * matrix[changed, 0])

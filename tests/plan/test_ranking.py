@@ -13,7 +13,6 @@ from workbench.plan.intent import parse_intent
 from workbench.plan.ranking import (
     DEFAULT_MODEL,
     LEXICAL_MODEL,
-    NamedRow,
     RankingModel,
     load_model,
     log_odds,
@@ -63,10 +62,14 @@ def test_ties_are_broken_by_path() -> None:
 
 
 def test_a_row_is_a_mapping() -> None:
-    """What is not zero has its name, the first columns always have, and the row goes to another process."""
-    row = NamedRow(("first", "second", "third", "last"), np.asarray([0.0, 0.0, 0.5, -1.0]), 1)
-    assert row == {"first": 0.0, "third": 0.5, "last": -1.0}
-    assert [*row] == ["first", "third", "last"]
+    """What is not zero has its name, the seven features always have, and the row goes to another process."""
+    found = rank_files(view_project(indexed(TREE), empty_history()), TASK, MODEL)[-1]
+    row = found.features
+    assert sum(name.startswith("f_") for name in row) == 7
+    assert row["f_semantic_score"] == 0.0
+    assert {name: value for name, value in row.items() if not name.startswith("f_") and not value} == {}
+    assert dict(row) == {name: row[name] for name in row} == {**row}
+    assert all(found.contributions.values())
     assert pickle.loads(pickle.dumps(row)) == row
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bench.grow import export
 from workbench.errors import ModelError
 from workbench.plan.ranking import FIRST, RankingModel, score_rows
-from workbench.plan.trees import Trees, parse_trees
+from workbench.plan.trees import MOST_LEAVES, Trees, parse_trees
 
 LEAVES = {
     "left_child": {"leaf_value": -1.0, "leaf_count": 3},
@@ -66,6 +66,33 @@ def test_a_feature_that_is_not_asked_for_contributes_nothing() -> None:
     assert left.contribute(NAMES, matrix[:, 1:])[0, 1] == 0.0
 
 
+def chain(leaves: int) -> dict[str, Any]:
+    """Return a tree in which the value `n - 0.5` is in leaf n, the first and the last on different sides."""
+    node: dict[str, Any] = {"leaf_value": float(leaves - 1), "leaf_count": 1}
+    for number in range(leaves - 2, -1, -1):
+        left = {"leaf_value": float(number), "leaf_count": 1}
+        node = {"split_feature": 0, "threshold": float(number), "left_child": left, "right_child": node}
+    return {"tree_structure": node}
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 8, 9, 16, 17, 33, MOST_LEAVES])
+def test_trees_have_as_many_leaves_as_there_are_bits(leaves: int) -> None:
+    """Each leaf is found in a tree of any size, beside smaller ones."""
+    found = parse_trees(export([*GROWN, chain(leaves)], NAMES), "test")
+    matrix = np.zeros((leaves, 2), dtype=np.float32)
+    matrix[:, 0] = np.arange(leaves) - 0.5
+    rows = matrix.tolist()
+    wanted = [sum(walk(tree["tree_structure"], row) for tree in GROWN) + row[0] + 0.5 for row in rows]
+    assert found.score(NAMES, matrix) == pytest.approx(wanted)
+    assert found.contribute(NAMES, matrix).sum(axis=1) + found.mean == pytest.approx(wanted)
+
+
+def test_a_tree_with_too_many_leaves_is_refused() -> None:
+    """A tree that has more leaves than a number has bits names how many."""
+    with pytest.raises(ModelError, match=f"{MOST_LEAVES + 1} leaves"):
+        parse_trees(export([chain(MOST_LEAVES + 1)], NAMES), "test")
+
+
 @pytest.mark.parametrize(
     "changed",
     [
@@ -97,4 +124,4 @@ def test_trees_order_the_first_and_leave_the_others_behind_them() -> None:
     assert int(np.argmax(scores)) == FIRST - 1
     assert (np.diff(scores[FIRST:]) < 0).all()
     assert scores[FIRST] < scores[:FIRST].min()
-    assert parts[:FIRST].sum(axis=1) == pytest.approx(scores[:FIRST])
+    assert [parts.of(row).sum() for row in range(FIRST)] == pytest.approx(scores[:FIRST])

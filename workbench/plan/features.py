@@ -7,7 +7,8 @@ A signal enters a linear model in up to three forms: `name`, divided by its best
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,3 +230,108 @@ def _scale(name: str, values: Float32, best: float) -> Float32:
     if name.startswith(_BOUNDED) or best <= 0:
         return values
     return values / np.float32(best)
+
+
+class NamedRow(Mapping[str, float]):
+    """Numbers by name, read when one is first asked for."""
+
+    __slots__ = ("_found", "_read", "_row")
+
+    def __init__(self, read: Callable[[int], dict[str, float]], row: int) -> None:
+        """Take what reads a row by its number."""
+        self._read, self._row = read, row
+        self._found: dict[str, float] | None = None
+
+    def _mapping(self) -> dict[str, float]:
+        if self._found is None:
+            self._found = self._read(self._row)
+        return self._found
+
+    def __getitem__(self, name: str) -> float:
+        return self._mapping()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._mapping())
+
+    def __len__(self) -> int:
+        return len(self._mapping())
+
+    def items(self) -> ItemsView[str, float]:
+        """Return names and values as a mapping does, read at once."""
+        return self._mapping().items()
+
+    def __repr__(self) -> str:
+        return repr(self._mapping())
+
+
+class CandidateRows:
+    """What is known of the c candidates of a task, and what that gave their scores.
+
+    names: of the f columns of the matrix, float32 [c, f]; `given` returns float64 [f] of a row.
+    What is not zero has a name.
+    """
+
+    def __init__(
+        self,
+        view: RankingView,
+        candidates: CandidateMatrix,
+        names: tuple[str, ...],
+        matrix: Float32,
+        given: Callable[[int], NDArray[np.float64]],
+    ) -> None:
+        self._view, self._candidates = view, candidates
+        self._names, self._matrix, self._given = names, matrix, given
+
+    @cached_property
+    def _specified(self) -> tuple[tuple[str, ...], list[list[float]]]:
+        names, shares = specify_features(self._view, self._candidates)
+        return names, shares.tolist()
+
+    def features(self, row: int) -> dict[str, float]:
+        """Return the features of a candidate by name, those of [img 7.3] first."""
+        names, shares = self._specified
+        values = np.round(self._matrix[row].astype(np.float64), 4)
+        return {**dict(zip(names, shares[row], strict=True)), **_by_name(self._names, values)}
+
+    def contributions(self, row: int) -> dict[str, float]:
+        """Return what features gave the score of a candidate, by name."""
+        return _by_name(self._names, np.round(self._given(row), 4))
+
+
+def _by_name(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, float]:
+    columns = np.flatnonzero(values)
+    return {
+        names[column]: value for column, value in zip(columns.tolist(), values[columns].tolist(), strict=True)
+    }
+
+
+def specify_features(
+    view: RankingView, candidates: CandidateMatrix
+) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Return the names of the seven features of [img 7.3], and their values float64 [c, 7].
+
+    Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens,
+    and `f_test_proximity`, which is of the file and its tests (`test_proximity`). `f_semantic_score` compares
+    past tasks by meaning; without embeddings it is 0, and the answer degraded. What orders files is ADR 56.
+    """
+    columns = {name: column for column, name in enumerate(candidates.names)}
+
+    def share(*signals: str) -> NDArray[np.float64]:
+        found = np.zeros(len(candidates.positions))
+        for name in signals:
+            if (column := columns.get(name)) is not None and candidates.best[column] > 0:
+                found = np.maximum(found, candidates.values[:, column] / float(candidates.best[column]))
+        return np.round(found, 4)
+
+    table: dict[str, NDArray[np.float64]] = {
+        "f_structural_relevance": share("layer_match"),
+        "f_semantic_score": share("affinity_semantic"),
+        "f_affinity_score": share("affinity", "affinity_head"),
+        "f_recency_score": share("recency_12"),
+        "f_risk_score": share("risk", "fix_share"),
+        "f_test_proximity": np.asarray(
+            np.round(view.test_proximity[candidates.positions], 4), dtype=np.float64
+        ),
+        "f_token_cost": np.ceil(view.index.size[candidates.positions] / 4.0),
+    }
+    return tuple(table), np.stack([*table.values()], axis=1)

@@ -13,7 +13,7 @@ The weights are in files shipped with the program, as are those that choose chun
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
@@ -23,7 +23,14 @@ from numpy.typing import NDArray
 
 from workbench.errors import ModelError
 from workbench.models.documents import read_document
-from workbench.plan.features import CandidateMatrix, candidates_for, feature_matrix, feature_names
+from workbench.plan.features import (
+    CandidateMatrix,
+    CandidateRows,
+    NamedRow,
+    candidates_for,
+    feature_matrix,
+    feature_names,
+)
 from workbench.plan.places import LINEAR, ChunkModel
 from workbench.plan.semantics import QueryAdapter
 from workbench.plan.signals import prepare_query
@@ -96,126 +103,94 @@ def score_candidates(
     paths = [view.index.paths[position] for position in candidates.positions.tolist()]
     scores, given = score_rows(model, names, matrix, paths)
     rounded = np.round(scores, 6).tolist()
-    order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
-    specified, shares = specify_features(view, candidates)
-    columns = (*specified, *names)
-    matrix = np.hstack([shares, np.round(matrix.astype(np.float64), 4)])
-    parts = np.round(given, 4)
+    rows = CandidateRows(view, candidates, names, matrix, given.of)
     return tuple(
         RankedFile(
-            path=paths[row],
-            score=rounded[row],
-            features=NamedRow(columns, matrix[row], len(specified)),
-            contributions=NamedRow(names, parts[row]),
-            sources=candidates.sources[row],
+            path,
+            -score,
+            NamedRow(rows.features, row),
+            NamedRow(rows.contributions, row),
+            candidates.sources[row],
         )
-        for row in order
+        for score, path, row in sorted(
+            zip([-score for score in rounded], paths, range(len(paths)), strict=True)
+        )
     )
 
 
-class NamedRow(Mapping[str, float]):
-    """What is not zero in a row float64 [f], and its first columns, by the names of the columns.
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenRows:
+    """What each of f features gave the scores of c candidates.
 
-    The mapping is built when it is first read: a plan reads those of the files in its pack.
+    weights: float64 [f], of the linear score; matrix: float32 [c, f]. `first` are the places by row of the
+    candidates that are ordered again; own: float64 [f], what weighs these beside the trees; leaves: int64
+    [t, n], where in the trees they are, None without trees.
     """
 
-    __slots__ = ("_always", "_found", "_names", "_row")
+    weights: NDArray[np.float64]
+    matrix: Float32
+    first: Mapping[int, int]
+    own: NDArray[np.float64]
+    names: Sequence[str]
+    trees: Trees | None
+    leaves: NDArray[np.int64] | None
 
-    def __init__(self, names: Sequence[str], row: NDArray[np.float64], always: int = 0) -> None:
-        """Take the names, the row, and how many columns are in it whatever they are."""
-        self._names, self._row, self._always = names, row, always
-        self._found: dict[str, float] | None = None
-
-    def _mapping(self) -> dict[str, float]:
-        if self._found is None:
-            others = np.flatnonzero(self._row[self._always :]) + self._always
-            columns = [*range(self._always), *others.tolist()]
-            values = self._row.tolist()
-            self._found = {self._names[column]: values[column] for column in columns}
-        return self._found
-
-    def __getitem__(self, name: str) -> float:
-        return self._mapping()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._mapping())
-
-    def __len__(self) -> int:
-        return len(self._mapping())
-
-    def items(self) -> ItemsView[str, float]:
-        """Return names and values as a mapping does, read at once."""
-        return self._mapping().items()
-
-    def __repr__(self) -> str:
-        return repr(self._mapping())
+    def of(self, row: int) -> NDArray[np.float64]:
+        """Return float64 [f], what each feature gave one candidate."""
+        place = self.first.get(row)
+        if place is None:
+            return np.asarray(self.matrix[row] * self.weights, dtype=np.float64)
+        parts = np.asarray(self.matrix[row] * self.own, dtype=np.float64)
+        if self.trees is None or self.leaves is None:
+            return parts
+        return np.asarray(self.trees.contributions_of(self.names, self.leaves[:, [place]])[0] + parts)
 
 
 def score_rows(
     model: RankingModel, names: Sequence[str], matrix: Float32, paths: Sequence[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return (scores float64 [c], what each feature gave float64 [c, f]) of c candidates.
+) -> tuple[NDArray[np.float64], GivenRows]:
+    """Return the scores float64 [c] of c candidates, and what each feature gave them.
 
     Trees and a correction look at the FIRST of the linear order; the others follow these, as far apart as
     they were.
     """
-    weights = np.asarray([model.weights.get(name, 0.0) for name in names], dtype=np.float64)
+    weights = _weigh(names, model.weights)
     scores = matrix.astype(np.float64) @ weights if len(names) else np.zeros(len(paths))
-    parts = np.asarray(matrix * weights, dtype=np.float64)
+    own, trees = _own_weights(model, names), model.trees
     if not model.reorders or not len(paths):
-        return scores, parts
-    rounded = np.round(scores, 6).tolist()
-    order = sorted(range(len(paths)), key=lambda row: (-rounded[row], paths[row]))
+        return scores, GivenRows(weights, matrix, {}, own, names, trees, None)
+    rounded = np.round(-scores, 6).tolist()
+    order = [row for _, _, row in sorted(zip(rounded, paths, range(len(paths)), strict=True))]
     first, behind = np.asarray(order[:FIRST]), np.asarray(order[FIRST:], dtype=np.int64)
-    parts[first] = weigh_first(model, names, matrix[first])
-    again = parts[first].sum(axis=1)
+    leaves = None if trees is None else trees.find_leaves(names, matrix[first])
+    again = np.asarray(matrix[first] * own, dtype=np.float64).sum(axis=1)
+    if trees is not None and leaves is not None:
+        again += trees.sum_leaves(names, leaves) - trees.mean
     scores[behind] += again.min() - scores[first[-1]]
     scores[first] = again
-    return scores, parts
+    places = {row: place for place, row in enumerate(order[:FIRST])}
+    return scores, GivenRows(weights, matrix, places, own, names, trees, leaves)
+
+
+def _weigh(names: Sequence[str], weights: Mapping[str, float]) -> NDArray[np.float64]:
+    return np.asarray([weights.get(name, 0.0) for name in names], dtype=np.float64)
+
+
+def _own_weights(model: RankingModel, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the weights float64 [f] by which the FIRST candidates are scored beside the trees."""
+    return _weigh(
+        names, model.correction if model.trees is not None else _sum(model.weights, model.correction)
+    )
 
 
 def weigh_first(model: RankingModel, names: Sequence[str], matrix: Float32) -> NDArray[np.float64]:
     """Return float64 [c, f], what each of the f named features gives c of the FIRST candidates."""
-    own = model.correction if model.trees is not None else _sum(model.weights, model.correction)
-    weights = np.asarray([own.get(name, 0.0) for name in names], dtype=np.float64)
-    parts = np.asarray(matrix * weights, dtype=np.float64)
+    parts = np.asarray(matrix * _own_weights(model, names), dtype=np.float64)
     return parts if model.trees is None else model.trees.contribute(names, matrix) + parts
 
 
 def _sum(weights: Mapping[str, float], more: Mapping[str, float]) -> Mapping[str, float]:
     return {name: weights.get(name, 0.0) + more.get(name, 0.0) for name in (*weights, *more)}
-
-
-def specify_features(
-    view: RankingView, candidates: CandidateMatrix
-) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    """Return the names of the seven features of [img 7.3], and their values float64 [c, 7].
-
-    Each is in [0, 1], relative to the best candidate of the task, but `f_token_cost`, which estimates tokens,
-    and `f_test_proximity`, which is of the file and its tests (`test_proximity`). `f_semantic_score` compares
-    past tasks by meaning; without embeddings it is 0, and the answer degraded. What orders files is ADR 56.
-    """
-    columns = {name: column for column, name in enumerate(candidates.names)}
-
-    def share(*signals: str) -> NDArray[np.float64]:
-        found = np.zeros(len(candidates.positions))
-        for name in signals:
-            if (column := columns.get(name)) is not None and candidates.best[column] > 0:
-                found = np.maximum(found, candidates.values[:, column] / float(candidates.best[column]))
-        return np.round(found, 4)
-
-    table: dict[str, NDArray[np.float64]] = {
-        "f_structural_relevance": share("layer_match"),
-        "f_semantic_score": share("affinity_semantic"),
-        "f_affinity_score": share("affinity", "affinity_head"),
-        "f_recency_score": share("recency_12"),
-        "f_risk_score": share("risk", "fix_share"),
-        "f_test_proximity": np.asarray(
-            np.round(view.test_proximity[candidates.positions], 4), dtype=np.float64
-        ),
-        "f_token_cost": np.ceil(view.index.size[candidates.positions] / 4.0),
-    }
-    return tuple(table), np.stack([*table.values()], axis=1)
 
 
 def log_odds(model: RankingModel, scores: Sequence[float]) -> NDArray[np.float64]:

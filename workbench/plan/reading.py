@@ -16,11 +16,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.plan.features import NamedRow
 from workbench.plan.places import COLUMN, PlacedFile, place_features
 from workbench.plan.ranking import RankingModel
 from workbench.plan.representations import Content
 from workbench.plan.trees import ReadModel
 from workbench.project.languages import role_of
+from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, RankedFile
 from workbench.records.project import Skipped
 
@@ -67,10 +69,8 @@ def read_first(
         dtype=np.float32,
     )
     given = np.round(trees.contribute(trees.names, matrix), 4)
-    moved = sorted(
-        map(_add, first, signals.tolist(), given.tolist(), [trees.names] * len(first)),
-        key=lambda one: (-one.score, one.path),
-    )
+    rows = _ReadRows(first, signals.tolist(), given.tolist(), trees.names)
+    moved = sorted(map(rows.read, range(len(first))), key=lambda one: (-one.score, one.path))
     drop = moved[-1].score - first[-1].score
     behind = (
         RankedFile(one.path, round(one.score + drop, 6), one.features, one.contributions, one.sources)
@@ -86,14 +86,37 @@ def after_reading(model: RankingModel, read_model: ReadModel) -> RankingModel:
     )
 
 
-def _add(one: RankedFile, signals: list[float], given: list[float], names: Sequence[str]) -> RankedFile:
-    parts = dict(one.contributions.items())
-    for name, value in zip(names, given, strict=True):
-        if value:
-            parts[name] = parts.get(name, 0.0) + value
-    features = dict(one.features.items())
-    features |= {name: round(v, 4) for name, v in zip(SIGNALS, signals, strict=True) if v}
-    return replace(one, score=round(one.score + sum(given), 6), features=features, contributions=parts)
+@dataclass(frozen=True, slots=True, eq=False)
+class _ReadRows:
+    """Files that were read: the SIGNALS of each, and what each of the named features gave its score."""
+
+    files: Sequence[RankedFile]
+    signals: Sequence[Sequence[float]]
+    given: Sequence[Sequence[float]]
+    names: Sequence[str]
+
+    def read(self, row: int) -> RankedFile:
+        """Return a file with its new score."""
+        one = self.files[row]
+        return replace(
+            one,
+            score=round(one.score + sum(self.given[row]), 6),
+            features=NamedRow(self.features, row),
+            contributions=NamedRow(self.contributions, row),
+        )
+
+    def features(self, row: int) -> dict[str, float]:
+        """Return the features of a file by name."""
+        found = dict(self.files[row].features.items())
+        return found | {name: round(v, 4) for name, v in zip(SIGNALS, self.signals[row], strict=True) if v}
+
+    def contributions(self, row: int) -> dict[str, float]:
+        """Return what features gave the score of a file, by name."""
+        parts = dict(self.files[row].contributions.items())
+        for name, value in zip(self.names, self.given[row], strict=True):
+            if value:
+                parts[name] = parts.get(name, 0.0) + value
+        return parts
 
 
 def describe_read(
