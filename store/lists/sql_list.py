@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from store.duck import register_columns
+from store.duck import Columns, execute_staged
 from store.lists.conditions import FieldColumn, Parameters, compile_filter
 from store.lists.patterns import ENGLISH, NOT_ENGLISH, UNICODE, Alphabet
 from store.projector import ALL
@@ -136,13 +136,13 @@ class SqlList(Generic[RowT]):
             statement = SELECT_PAGE.format(
                 matched=matched, keys=names, after=after, order=_order(keys), limit=limit + 1
             )
-            with register_columns(connection, _numbers(within)):
-                found = _execute(connection, statement, parameters.values).fetchall()
-                total = found[0][0] if found else 0
-                if not found and place is not None:
-                    counting = self._parameters(parameters.letters)
-                    only = SELECT_TOTAL.format(matched=self._select_matches(query, counting, within, ()))
-                    [(total,)] = _execute(connection, only, counting.values).fetchall()
+            staged = _numbers(within)
+            found = _execute(connection, statement, parameters.values, staged).fetchall()
+            total = found[0][0] if found else 0
+            if not found and place is not None:
+                counting = self._parameters(parameters.letters)
+                only = SELECT_TOTAL.format(matched=self._select_matches(query, counting, within, ()))
+                [(total,)] = _execute(connection, only, counting.values, staged).fetchall()
             return total, found, self._select(connection, [row[1] for row in found[:limit]])
 
         total, found, selected = self._read(work)
@@ -159,8 +159,7 @@ class SqlList(Generic[RowT]):
             parameters = self._parameters(self._letters(connection, query))
             matched = self._select_matches(query, parameters, within, keys)
             statement = SELECT_ORDER.format(matched=matched, score=score, order=_order(keys))
-            with register_columns(connection, _numbers(within)):
-                found = _execute(connection, statement, parameters.values).fetchnumpy()
+            found = _execute(connection, statement, parameters.values, _numbers(within)).fetchnumpy()
             return Order(found["number"], found["score"] if ranked else None)
 
         return self._read(work)
@@ -192,9 +191,8 @@ class SqlList(Generic[RowT]):
         ids = {"id": ("str", identifiers)}
 
         def work(connection: Connection) -> Int64:
-            with register_columns(connection, ids):
-                found: Int64 = _execute(connection, statement, self._given()).fetchnumpy()["number"]
-                return found
+            found: Int64 = _execute(connection, statement, self._given(), ids).fetchnumpy()["number"]
+            return found
 
         return self._read(work)
 
@@ -218,8 +216,7 @@ class SqlList(Generic[RowT]):
                 _values(f"f{at}", name, one, parameters) for at, (name, one) in enumerate(columns.items())
             )
             statement = SELECT_COUNTS.format(matched=matched, each=each, most=MOST_VALUES)
-            with register_columns(connection, _numbers(within)):
-                return _execute(connection, statement, parameters.values).fetchall()
+            return _execute(connection, statement, parameters.values, _numbers(within)).fetchall()
 
         (_, _, total, _), *found = self._read(work)
         counts: dict[str, list[ValueCount]] = {name: [] for name in asked}
@@ -292,22 +289,23 @@ class SqlList(Generic[RowT]):
             table=columns.table,
             visible=columns.visible,
         )
-        with register_columns(connection, {"number": ("int64", numbers)}):
-            return _execute(connection, statement, self._given_rows()).fetchall()
+        staged = {"number": ("int64", numbers)}
+        return _execute(connection, statement, self._given_rows(), staged).fetchall()
 
     def _decode(self, selected: Sequence[Any]) -> dict[int, RowT]:
         """Return records by number. It is done when the lock is free again: writers wait for readers."""
         return {row[0]: self._columns.decode(row[1:]) for row in selected}
 
 
-def _execute(connection: Connection, statement: str, values: Mapping[str, Any]) -> Result:
+def _execute(
+    connection: Connection, statement: str, values: Mapping[str, Any], staged: Columns | None = None
+) -> Result:
     """Run a statement with those of the values that it names: DuckDB refuses any other."""
-    return connection.execute(
-        statement, {name: value for name, value in values.items() if f"${name}" in statement}
-    )
+    named = {name: value for name, value in values.items() if f"${name}" in statement}
+    return execute_staged(connection, statement, staged or {}, named)
 
 
-def _numbers(within: Int64 | None) -> dict[str, tuple[str, Sequence[Any]]]:
+def _numbers(within: Int64 | None) -> Columns:
     return {} if within is None else {"number": ("int64", within)}  # type: ignore[dict-item]
 
 

@@ -44,8 +44,6 @@ class TableConnection:
         self._connection = connection
         self._enter = SQL(ENTER).format(schema=Identifier(schema))
         self._lock = SQL(LOCK).format(schema=Literal(schema))
-        self._staged = ""
-        self._rows = ""
         adapters = connection.adapters
         adapters.register_dumper(str, _TextDumper)
         adapters.register_dumper(Pattern, _PatternDumper)
@@ -60,27 +58,23 @@ class TableConnection:
             begin = SQL("").join((SQL(statement), self._enter, lock))
             return TableResult(self._connection.execute(begin))
         text = translate_statement(statement)
-        if self._staged and "staged" in text:
-            text = with_staged(text, self._staged)
-            parameters = {**cast("Mapping[str, Any]", parameters or {}), "staged rows": self._rows}
         return TableResult(self._connection.execute(text.encode(), cast("Any", parameters or None)))
 
     def define(self, statements: str | Composed) -> None:
         """Run statements of PostgreSQL's own, without values."""
         self._connection.execute(statements.encode() if isinstance(statements, str) else statements)
 
-    def register(self, name: str, columns: Mapping[str, np.ndarray]) -> None:
-        """Let statements read columns of values as the table `staged`, one parameter for all of them."""
+    def execute_staged(
+        self, statement: str, columns: Mapping[str, np.ndarray], parameters: Mapping[str, Any], /
+    ) -> TableResult:
+        """Run a statement that reads columns of values as the table `staged`, all in one parameter."""
         types = ", ".join(f'"{column}" {_type(values)}' for column, values in columns.items())
-        self._staged = f"SELECT * FROM json_to_recordset(%(staged rows)s::json) AS {name}({types})"
+        rows = f"SELECT * FROM json_to_recordset(%(staged rows)s::json) AS staged({types})"
         lists = (map(_storable, values.tolist()) for values in columns.values())
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
-        self._rows = msgspec.json.encode(rows).decode()
-
-    def unregister(self, name: str) -> None:
-        """Forget the columns."""
-        del name
-        self._staged = ""
+        values = [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+        given = {**parameters, "staged rows": msgspec.json.encode(values).decode()}
+        text = with_staged(translate_statement(statement), rows)
+        return TableResult(self._connection.execute(text.encode(), given))
 
 
 class TableResult:
