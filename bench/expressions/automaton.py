@@ -77,9 +77,18 @@ class Node:
 
 def build(pattern: re.Pattern[Any], *, whole: bool = False) -> Automaton:
     """Return the automaton of a compiled expression; of its matches of whole texts if `whole`."""
-    tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+    tree = _parse(pattern)
     builder = _Builder(tree, pattern.flags, isinstance(pattern.pattern, bytes))
     return builder.number(builder.sequence(tree, pattern.flags, builder.end(whole)))
+
+
+def is_endless(pattern: re.Pattern[Any]) -> bool:
+    """Return whether anything in a compiled expression repeats without an end that is near."""
+    return _has_endless(_parse(pattern))
+
+
+def _parse(pattern: re.Pattern[Any]) -> Any:
+    return parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
 
 
 class _Builder:
@@ -87,6 +96,7 @@ class _Builder:
 
     def __init__(self, tree: Any, flags: int, binary: bool) -> None:
         self._alphabet = Alphabet(tree, flags, binary)
+        self._free = Edge(None, self._alphabet.anything, self._alphabet.anything)
         self._groups = {
             value[0]: (value[3], (inner | value[1]) & ~value[2])
             for code, value, inner in walk(tree, flags)
@@ -164,10 +174,6 @@ class _Builder:
 
         follow(node, self._free, ())
         return [step for step, count in found.items() for _ in range(1 if step[0].end else count)]
-
-    @property
-    def _free(self) -> Edge:
-        return Edge(None, self._alphabet.anything, self._alphabet.anything)
 
     def _edge(self, **changes: Any) -> Edge:
         return replace(self._free, **changes)

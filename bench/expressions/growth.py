@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 
-from bench.expressions.automaton import Automaton, build
+from bench.expressions.automaton import Automaton, build, is_endless
 from bench.expressions.graphs import components, find_way, search
 
 START: Final = -1
@@ -59,6 +59,8 @@ class Step(NamedTuple):
 
 def find_growth(pattern: re.Pattern[Any], use: str = "search") -> Growth | None:
     """Return what makes an expression slow, None if it is linear. `use`: search, or match, or fullmatch."""
+    if not is_endless(pattern):
+        return None
     proof = _Proof(build(pattern, whole=use == "fullmatch"))
     return (proof.find_restart() if use == "search" else None) or proof.find_turn() or proof.find_split()
 

@@ -27,7 +27,12 @@ class Alphabet:
         self._binary = binary
         self._item = cache(self._find_item)
         self._characters = self._find_characters(tree)
-        self._forms = [{char, *char.lower(), *char.upper()} for char in self._characters]
+        self._plain: dict[int, int] = {}
+        self._any_case: dict[int, int] = {}
+        for place, char in enumerate(self._characters):
+            self._plain[ord(char)] = 1 << place
+            for form in {char, *char.lower(), *char.upper()}:
+                self._any_case[ord(form)] = self._any_case.get(ord(form), 0) | 1 << place
         masks = {self._category("WORD", bool(flags & re.ASCII)), 1 << self._characters.index("\n")}
         masks.update(
             mask
@@ -86,11 +91,13 @@ class Alphabet:
             name = str(item).removeprefix("CATEGORY_")
             found = self._category(name.removeprefix("NOT_"), plain)
             return (1 << len(self._characters)) - 1 - found if name.startswith("NOT_") else found
-        low, high = (item, item) if kind is codes.LITERAL else item
+        places = self._any_case if any_case else self._plain
+        if kind is codes.LITERAL:
+            return places.get(item, 0)
         found = 0
-        for place, char in enumerate(self._characters):
-            forms = self._forms[place] if any_case else (char,)
-            found |= any(low <= ord(form) <= high for form in forms) << place
+        for code, place in places.items():
+            if item[0] <= code <= item[1]:
+                found |= place
         return found
 
     def _category(self, name: str, plain: bool) -> int:
