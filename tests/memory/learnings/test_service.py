@@ -56,6 +56,18 @@ def test_a_learning_without_a_reason_is_refused(desk: LearningService) -> None:
         desk.add(NEEDS, feature="auth", reason=" ")
 
 
+def test_a_text_that_is_too_long_is_refused_not_cut(desk: LearningService) -> None:
+    """Nobody finds the end of what was typed missing."""
+    whole = f"{NEEDS} {'x' * 500}"[:500]
+    kept = desk.add(f"  {whole}\n", feature="auth", reason="CI broke")
+    assert kept.text == whole
+    with pytest.raises(UsageError, match="501 characters, and a learning 500 at most"):
+        desk.add(f"{whole}x", feature="auth", reason="CI broke")
+    with pytest.raises(UsageError, match="501 characters"):
+        desk.edit(kept.id, text=f"{whole}x")
+    assert [one.text for one in desk.learnings()] == [whole]
+
+
 def test_a_repetition_is_refused_and_an_agent_s_counts_as_a_hit(desk: LearningService) -> None:
     """The same thing is not known twice."""
     first = desk.add(NEEDS, feature="auth", reason="CI broke")

@@ -39,6 +39,7 @@ from workbench.records.conflicts import Action, conflict_id
 from workbench.records.dataclass import dataclass
 from workbench.records.learnings import (
     BASE_CONFIDENCE,
+    MAX_TEXT,
     FeatureLearning,
     LearningConflict,
     LearningDuplicate,
@@ -77,8 +78,9 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
         is given to nobody until it is reviewed. What an agent repeats of what it was given is refused. What
         it found out again raises the hits of the learning there is, which is returned, unless its session
         was given it.
-        Raises: UsageError for a person's repetition, an echo, an unsound value; StoreError.
+        Raises: UsageError for a person's repetition, an echo, an unsound value, a text too long; StoreError.
         """
+        _refuse_long(text)
         found = sanitize_learning(text)
         wanted = FeatureLearning(
             id="",
@@ -305,6 +307,7 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
     def prepared_changes(self, before: FeatureLearning, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return changes with clean words; `reason_text` is the learning's own reason."""
         mine = CurationService.prepared_changes(self, before, changes)
+        _refuse_long(str(mine.get("text", "")))
         for name in ("text", "reason_text"):
             if name in mine:
                 mine[name] = sanitize_learning_text(str(mine[name]))
@@ -338,3 +341,13 @@ class LearningService(CurationService[LearningLedger, FeatureLearning]):
             return draft_same_changes(ledger, ids, changes, verb=verb, reason=reason, stamps=stamps)
 
         return self.step(make).records
+
+
+def _refuse_long(text: str) -> None:
+    """Refuse a text that somebody words and that would have to be cut (F2): its end may be what matters."""
+    length = len(" ".join(text.split()))
+    if length > MAX_TEXT:
+        raise UsageError(
+            f"the text has {length:,} characters, and a learning {MAX_TEXT} at most",
+            hint="Say it in fewer words, or as two learnings.",
+        )
