@@ -136,6 +136,7 @@ def session_start_context(
 def absolute_rules(project: OpenedProject, config: Config, call: HookCall) -> list[Rule]:
     """Return the absolute rules that hold everywhere for an agent and that it does not load by itself.
 
+    Of those with the same words there is one, and none where a file that it loads has them.
     Raises: WorkbenchError.
     """
     from workbench.entry.services.rule_checks import current_rules
@@ -144,6 +145,7 @@ def absolute_rules(project: OpenedProject, config: Config, call: HookCall) -> li
     from workbench.rules.matching.context import make_context
     from workbench.rules.matching.filters import reject
     from workbench.rules.matching.match import RuleQuery
+    from workbench.rules.matching.selection import wording
     from workbench.rules.precedence.own_files import loaded_files
 
     rules, _ = current_rules(project.root, config)
@@ -157,7 +159,13 @@ def absolute_rules(project: OpenedProject, config: Config, call: HookCall) -> li
     ]  # fmt: skip
     reported = session_context(project, call.session).instructions
     own = loaded_files(found, call.agent, FileNames(str(project.root)), reported)
-    return sorted((rule for rule in found if rule.id not in own), key=_order)
+    said = {wording(rule) for rule in found if rule.id in own}
+    kept = []
+    for rule in sorted(found, key=_order):
+        if wording(rule) not in said:
+            said.add(wording(rule))
+            kept.append(rule)
+    return kept
 
 
 def _order(rule: Rule) -> tuple[int, str, int, str]:

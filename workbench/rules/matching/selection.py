@@ -149,7 +149,7 @@ class _Admission:
 
     def drop(self, rule: Rule, reason: str) -> None:
         """Leave a rule out that is not in, unless there is a reason already."""
-        if rule.id not in self.seen and _text(rule) not in self.texts:
+        if rule.id not in self.seen and wording(rule) not in self.texts:
             self.dropped.setdefault(rule.id, DroppedRule(rule, reason))
 
     def admit_all(self, claims: Iterable[tuple[Rule, str]]) -> None:
@@ -165,7 +165,7 @@ class _Admission:
         for rule, why in chain.from_iterable(self._best_first(claim, set()) for claim in claims):
             if rule.id in self.seen:
                 continue
-            same = self.texts.get(_text(rule))
+            same = self.texts.get(wording(rule))
             if same is not None:
                 reason = f"has the same words as the rule of {_origin(same)}"
                 self.dropped[rule.id] = DroppedRule(rule, reason, same.id)
@@ -200,7 +200,7 @@ class _Admission:
     def _enter(self, rule: Rule) -> None:
         self.seen.add(rule.id)
         self.inside[rule.id] = rule
-        self.texts.setdefault(_text(rule), rule)
+        self.texts.setdefault(wording(rule), rule)
 
 
 def _everywhere(rules: Iterable[Rule], context: RuleContext) -> list[tuple[Rule, str]]:
@@ -253,7 +253,7 @@ def _adds_nothing(found: Duplicate, inside: Mapping[str, Rule]) -> str:
     )
 
 
-def _text(rule: Rule) -> str:
+def wording(rule: Rule) -> str:
     """Return a rule's words without what makes no difference to them: case, spaces, marks of sentences."""
     return _MARKS.sub("", " ".join(rule.rule.split())).casefold()
 

@@ -282,6 +282,26 @@ def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(proj
     assert rule in run("plan", prompt, "--agent", "codex", "--pin", pinned).out
 
 
+def test_a_session_starts_with_each_rule_once(project: Any, run: Run) -> None:
+    """What files of several agents say in the same words is said once, and not to who loads one of them."""
+    project.write("CLAUDE.md", "- Never push with force.\n")
+    project.write("AGENTS.md", "- Never push with force!\n- Never log tokens; mask them.\n")
+    project.write(".github/copilot-instructions.md", "- Never log tokens: mask them.\n")
+    assert run("index").code == 0
+
+    def said(agent: str, event: str) -> list[str]:
+        payload = {
+            "session_id": agent,
+            "cwd": str(project.root),
+            "hook_event_name": event,
+            "source": "startup",
+        }
+        return re.findall(r"\* Never (\w+)", json.dumps(answer(json.dumps(payload).encode(), event, agent)))
+
+    assert said("claude", "SessionStart") == ["log"]
+    assert sorted(said("gemini", "SessionStart")) == ["log", "push"]
+
+
 def test_what_is_added_is_recorded_by_its_name(ask: Ask, project: Any) -> None:
     """Journals know which files and rules a prompt was given, and hold no line of them."""
     code = (project.root / "pkg" / "auth.py").read_text().splitlines()
