@@ -1,8 +1,8 @@
 """What feedback on sessions is worth, and what noise and malice in it cost: `python -m bench.feedback`.
 
 In a repository's past some commits are taken for sessions that succeeded, and before as many others a session
-with the same words failed: it touched other files. Who judges them says the truth, tosses a coin, or says the
-opposite. Then the following commits are ranked for, as at their parents.
+with the same words failed: it touched other files. Who judges them says the truth, tosses a coin, says the
+opposite, or is the commit that follows. Then the following commits are ranked for, as at their parents.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from workbench.text.terms import clean_task, count_terms
 
 JUDGED = 0.5  # share of commits that were sessions
 FAILED = 0.5  # share of those before which a session failed
+KEPT = 0.9  # of sessions that went well, those whose commit follows within the hour
+STRAY = 0.04  # of the others, those after which a commit of the same files follows by chance
 NONE = "nobody judges"
 
 Judge = Callable[[bool, random.Random], Outcome | None]
@@ -39,6 +41,9 @@ JUDGES: dict[str, Judge] = {
     NONE: lambda truth, chance: None,
     "the truth": lambda truth, chance: _SAID[truth],
     "the truth, 30 % wrong": lambda truth, chance: _SAID[truth is (chance.random() >= 0.3)],
+    "commits, as imports derive": lambda truth, chance: (
+        Outcome.SUCCESS if chance.random() < (KEPT if truth else STRAY) else None
+    ),
     "a coin": lambda truth, chance: _SAID[chance.random() < 0.5],
     "all fail": lambda truth, chance: Outcome.FAILED,
     "the opposite": lambda truth, chance: _SAID[not truth],

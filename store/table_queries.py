@@ -36,14 +36,20 @@ class ProjectSpan:
 # A session that nobody ended counts as ended once it is quiet since before $quiet_since; as the journal does
 # after the next catch-up.
 SELECT_COMPLETENESS: Final = """
-SELECT count(*) FILTER (over), count(*) FILTER (traced), count(*) FILTER (traced AND reads > 0 AND edits > 0),
-    count(*) FILTER (NOT over)
-FROM (
-    SELECT *, over AND trim(task_text) <> '' AND reads + edits > 0 AND outcome <> 'unknown' AS traced
-    FROM (
-        SELECT *, ended_at IS NOT NULL OR last_at < $quiet_since AS over FROM sessions WHERE source <> 'git'
-    )
+WITH known AS (
+    SELECT *, ended_at IS NOT NULL OR last_at < $quiet_since AS over,
+        trim(task_text) <> '' AND reads + edits > 0 AND outcome <> 'unknown' AS traced,
+        coalesce(nullif(parent_session, ''), id) AS agents
+    FROM sessions WHERE source <> 'git'
+), whole AS (
+    SELECT bool_or(trim(task_text) <> '') AND sum(reads) > 0 AND sum(edits) > 0
+        AND bool_or(outcome <> 'unknown') AS full_story
+    FROM known WHERE over GROUP BY agents
 )
+SELECT count(*) FILTER (over), count(*) FILTER (over AND traced),
+    count(*) FILTER (over AND traced AND reads > 0 AND edits > 0), count(*) FILTER (NOT over),
+    (SELECT count(*) FROM whole), (SELECT count(*) FROM whole WHERE full_story)
+FROM known
 """
 
 

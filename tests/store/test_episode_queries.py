@@ -95,7 +95,8 @@ def test_the_tables_say_what_the_fold_says(
             ).fetchall()
     ledger = EpisodeLedger(10)
     fold(ledger, lambda start: journal.read(STREAM, start))
-    assert ledger.stories == Completeness(*counts)
+    assert ledger.stories == Completeness(*counts[:4])
+    assert counts[4:] == (counts[0], counts[2])  # each is a session of its own
     found = {row[0]: row[1:] for row in rows}
     episodes = [follow_all((entry for _, entry in journal.read(STREAM)), session) for session in "abc"]
     assert found == {
@@ -118,7 +119,7 @@ def test_a_quiet_session_counts_as_ended(journal: FileJournal, tmp_path: Path, c
     tables = open_tables(tmp_path, {"project": journal}, clock)
 
     assert completeness(tables, quiet_since=2) == Completeness(0, 0, 0, 1)
-    assert completeness(tables, quiet_since=3) == Completeness(1, 0, 0, 0)
+    assert completeness(tables, quiet_since=3) == Completeness(1, 0, 0, 0, 1, 0)
     going_on = ListQuery(parse("open:yes", SESSIONS.fields))
     assert SessionList(tables, quiet_since=3, commits=False).page(going_on).rows == ()
     [row] = SessionList(tables, quiet_since=2, commits=False).page(going_on).rows
@@ -197,3 +198,20 @@ def test_a_files_past_says_why(tmp_path: Path, journal: FileJournal, clock: Manu
     ]
     assert found.affinity == TaskAffinity(0, 1, 1, 2, 2.0, 1, 2)
     tables.close()
+
+
+def test_a_session_is_whole_if_its_prompts_are_together(
+    journal: FileJournal, tmp_path: Path, clock: ManualClock
+) -> None:
+    """What one prompt read, another edited and a third ended well is one session with a whole story."""
+    prompts = [
+        draft("episode.imported", "a", parent_session="s", outcome="unknown", reads=["x.py"], changes=[]),
+        draft("episode.imported", "b", parent_session="s", outcome="unknown"),
+        draft("episode.imported", "c", parent_session="s", outcome="success", changes=[]),
+        draft("episode.imported", "d", parent_session="t", outcome="success"),
+        draft("episode.imported", "e", outcome="success", reads=["x.py"]),
+        draft("episode.imported", "f", source="git", outcome="success"),
+    ]
+    journal.append_all(STREAM, prompts, by="cli")
+    tables = open_tables(tmp_path, {"project": journal}, clock)
+    assert completeness(tables, quiet_since=0) == Completeness(5, 2, 1, 0, agents=3, whole=2)

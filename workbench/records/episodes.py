@@ -160,13 +160,16 @@ class Completeness:
 
     Of `ended` ones, `traced` have a task, a file that was read or edited, and an outcome other than unknown;
     `full` have both reads and edits: task → reads → edits → outcome. `open` ones are not counted among the
-    ended.
+    ended. A session of an agent is recorded by its prompts; of the `agents` ones that those are parts of,
+    `whole` have a task, reads, edits and an outcome among them. Both are 0 where parts alone were counted.
     """
 
     ended: int = 0
     traced: int = 0
     full: int = 0
     open: int = 0
+    agents: int = 0
+    whole: int = 0
 
     @property
     def share(self) -> float | None:

@@ -97,14 +97,21 @@ def find_file_history(
 
 def session_figures(found: Completeness) -> SessionFigures:
     """Return the figures with their share, None where no session has ended."""
-    return SessionFigures(found.share, found.ended, found.traced, found.full, found.open)
+    counts = found.ended, found.traced, found.full, found.open, found.agents, found.whole
+    return SessionFigures(found.share, *counts)
 
 
 def completeness_sentence(found: SessionFigures) -> str:
-    """Return e.g. `4 sessions ended, 50% are complete (75% with reads or edits), 1 open`."""
+    """Return e.g. `4 sessions ended, 50% are complete (75% with reads or edits), 1 open`.
+
+    Where they are prompts of fewer sessions of agents, how many of these are complete is said, too.
+    """
     text = f"{plural(found.ended, 'session')} ended"
     if found.ended:
         whole, full = (round(100 * part / found.ended) for part in (found.traced, found.full))
         text += f", {full}% are complete"
         text += f" ({whole}% with reads or edits)" if whole > full else ""
+    if 0 < found.agents < found.ended:
+        share = round(100 * found.whole / found.agents)
+        text += f"; they are prompts of {found.agents:,}, of which {share}% are complete"
     return text + (f", {found.open:,} open" if found.open else "")

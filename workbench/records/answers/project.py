@@ -27,6 +27,12 @@ class SessionFigures(Answer, frozen=True):
     ]
     full: Annotated[Count, Meta(description="Traced ones with both reads and edits.")]
     open: Count
+    agents: Annotated[
+        Count, Meta(description="Agents' sessions that the ended ones are prompts of; 0 where not counted.")
+    ] = 0
+    whole: Annotated[
+        Count, Meta(description="Those with a task, reads, edits and a known outcome among their prompts.")
+    ] = 0
 
 
 class ImportedSessions(Answer, frozen=True):

@@ -176,7 +176,8 @@ def test_the_list_says_how_whole_the_stories_are(recorded: str, run: Any) -> Non
         ("open-one", "open"),
     ]
     stories = {"causal_trace_completeness": 1.0, "ended": 1, "traced": 1, "full": 1, "open": 1}
-    assert answer["completeness"] == stories
+    counted = {**stories, "agents": 1, "whole": 1}
+    assert answer["completeness"] == counted
     listed = run("episode", "list")
     assert "100% are complete" in listed.err
     assert "2r" in listed.out
@@ -185,8 +186,8 @@ def test_the_list_says_how_whole_the_stories_are(recorded: str, run: Any) -> Non
     ]
     assert len(run("episode", "list", "--commits", "--json").json()["sessions"]) == 5
     run("index")
-    assert run("status", "--json").json()["sessions"] == stories
-    assert run("stats", "--json").json()["sessions"] == stories
+    assert run("status", "--json").json()["sessions"] == {**stories, "agents": 0, "whole": 0}
+    assert run("stats", "--json").json()["sessions"] == counted
     assert "1 session ended, 100%" in run("status").out
     assert "1 session ended, 100%" in run("stats").err
 
