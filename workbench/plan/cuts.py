@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import field
 from functools import lru_cache
 from typing import Final
 
@@ -34,6 +35,7 @@ START, END, KIND, NAME, PARENT, PART, SUBSTANCE, TOKENS, WORDS = range(9)
 _COLUMNS: Final = 9
 _NONE: Final = -1
 _HALF: Final = np.uint64(32)  # bits
+_NOWHERE: Final = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +60,7 @@ class FileCut:
     name_starts: Int32
     spelled: UInt32
     mention: UInt32
+    _made: dict[int, Chunk] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def count(self) -> int:
@@ -66,8 +69,24 @@ class FileCut:
 
     def chunk(self, index: int) -> Chunk:
         """Return one chunk."""
-        start, end, kind, name, parent, part, substance, _tokens, _words = self.table[index].tolist()
-        return Chunk(start, end, KINDS[kind], self._name(name), self._name(parent), part, substance)
+        found = self._made.get(index)
+        if found is None:
+            start, end, kind, name, parent, part, substance, _tokens, _words = self.table[index].tolist()
+            names = self._name(name), self._name(parent)
+            found = self._made[index] = Chunk(start, end, KINDS[kind], *names, part, substance)
+        return found
+
+    def find_terms(self, terms: UInt32) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where some terms are, int64 [h] each: their places in `terms`, and places in `chunks`."""
+        if not len(self.terms) or not len(terms):
+            return _NOWHERE, _NOWHERE
+        at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        found = np.flatnonzero(self.terms[at] == terms)
+        at = at[found]
+        lengths = self.starts[at + 1] - self.starts[at]
+        begins = np.cumsum(lengths) - lengths
+        places = np.repeat(self.starts[at] - begins, lengths)
+        return np.repeat(found, lengths), places + np.arange(len(places))
 
     def _name(self, place: int) -> str:
         return self.names[place] if place >= 0 else ""

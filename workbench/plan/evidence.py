@@ -106,7 +106,7 @@ class FileEvidence:
         """Return which files hold a term in a field, bool [n], and how many."""
         key = field, term
         if key not in self._holders:
-            holding = self.view.index.coverage(field, {term: 1.0}) > 0.0
+            holding = self.view.index.holding(field, term)
             self._holders[key] = holding, int(holding.sum())
         return self._holders[key]
 

@@ -235,16 +235,18 @@ def _scale(name: str, values: Float32, best: float) -> Float32:
 class NamedRow(Mapping[str, float]):
     """Numbers by name, read when one is first asked for."""
 
-    __slots__ = ("_found", "_read", "_row")
+    __slots__ = ("_found", "_read", "row", "table")
 
-    def __init__(self, read: Callable[[int], dict[str, float]], row: int) -> None:
-        """Take what reads a row by its number."""
-        self._read, self._row = read, row
+    def __init__(
+        self, read: Callable[[int], dict[str, float]], row: int, table: CandidateRows | None = None
+    ) -> None:
+        """Take what reads a row by its number, and the table that has the numbers of other rows, too."""
+        self._read, self.row, self.table = read, row, table
         self._found: dict[str, float] | None = None
 
     def _mapping(self) -> dict[str, float]:
         if self._found is None:
-            self._found = self._read(self._row)
+            self._found = self._read(self.row)
         return self._found
 
     def __getitem__(self, name: str) -> float:
@@ -282,6 +284,15 @@ class CandidateRows:
         self._view, self._candidates = view, candidates
         self._names, self._matrix, self._given = names, matrix, given
 
+    def numbers(self, rows: Sequence[int], names: Sequence[str]) -> NDArray[np.float64]:
+        """Return float64 [r, n], some features of some candidates, 0 for those that they lack."""
+        specified, shares = self._specified
+        place = {name: column for column, name in enumerate((*specified, *self._names))}
+        values = np.zeros((len(rows), len(place) + 1))
+        values[:, : len(specified)] = [shares[row] for row in rows]
+        values[:, len(specified) : -1] = np.round(self._matrix[rows].astype(np.float64), 4)
+        return values[:, [place.get(name, -1) for name in names]]
+
     @cached_property
     def _specified(self) -> tuple[tuple[str, ...], list[list[float]]]:
         names, shares = specify_features(self._view, self._candidates)
@@ -296,6 +307,16 @@ class CandidateRows:
     def contributions(self, row: int) -> dict[str, float]:
         """Return what features gave the score of a candidate, by name."""
         return _by_name(self._names, np.round(self._given(row), 4))
+
+
+def numbers_of(rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> NDArray[np.float64]:
+    """Return float64 [r, n], the numbers of r rows under n names, 0 where a row has none."""
+    placed = [row for row in rows if isinstance(row, NamedRow)]
+    table = placed[0].table if placed else None
+    if table is not None and len(placed) == len(rows) and all(row.table is table for row in placed):
+        return table.numbers([row.row for row in placed], names)
+    plain = [dict(row.items()) for row in rows]
+    return np.asarray([[row.get(name, 0.0) for name in names] for row in plain], np.float64)
 
 
 def _by_name(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, float]:

@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -148,29 +148,53 @@ def place_features(
     Term statistics (document frequency, mean length) are those of the chunks at hand.
     """
     query = _prepare(intent)
-    starts = np.cumsum([0, *(one.cut.count for one in files)]).tolist()
-    rows = np.zeros((starts[-1], len(FEATURES)), np.float32)
+    chunks = _Chunks(files)
+    rows = np.zeros((chunks.starts[-1], len(FEATURES)), np.float32)
     if not len(rows):
-        return rows, starts
-    _add_traits(files, rows, starts, project_files, len(query.terms))
-    idf = _add_words(query, files, rows, starts)
-    _add_names(query, files, rows, starts, idf)
+        return rows, chunks.starts
+    _add_traits(chunks, rows, project_files, len(query.terms))
+    idf = _add_words(query, chunks, rows)
+    _add_names(query, chunks, rows, idf)
     for number, one in enumerate(files):
-        block = rows[starts[number] : starts[number + 1]]
-        _add_mentions(query, one, block)
+        block = rows[chunks.starts[number] : chunks.starts[number + 1]]
+        if query.literals or query.frames:
+            _add_mentions(query, one, block)
         for index, values in one.touches.items():
             for name, value in values.items():
                 block[index, COLUMN[name]] = value
-        if len(block):
-            _put(block, "best_cover", block[:, COLUMN["cover"]].max())
-            _put(block, "best_name", block[:, COLUMN["name_share"]].max())
-    cover = rows[:, COLUMN["cover"]]
-    _put(rows, "cover_file", cover / np.maximum(rows[:, COLUMN["best_cover"]], 1e-9))
-    shares = rows[:, COLUMN["name_share"]]
+    cover, shares = rows[:, COLUMN["cover"]], rows[:, COLUMN["name_share"]]
+    best_cover = chunks.best(cover)
+    _put(rows, "best_cover", best_cover)
+    _put(rows, "best_name", chunks.best(shares))
+    _put(rows, "cover_file", cover / np.maximum(best_cover, 1e-9))
     _put(rows, "name_gap", shares - shares.max())
     often = rows[:, COLUMN["touched_often"]]
     _put(rows, "touched_share", often / max(float(often.max()), 1e-9))
-    return rows, starts
+    return rows, chunks.starts
+
+
+class _Chunks:
+    """The chunks of several files one after the other: where each file's begin, and the file of each."""
+
+    def __init__(self, files: Sequence[PlacedFile]) -> None:
+        counts = [one.cut.count for one in files]
+        self.files = files
+        self.starts: list[int] = [0, *accumulate(counts)]
+        self.owner = np.repeat(np.arange(len(files)), counts)
+        self.within = np.arange(len(self.owner)) - np.asarray(self.starts)[self.owner]
+        self.table = np.concatenate([one.cut.table for one in files]) if files else np.zeros((0, 9), np.int32)
+        self.ends = np.asarray([end - 1 for end, count in zip(self.starts[1:], counts, strict=True) if count])
+        self._full = np.flatnonzero(counts)
+
+    def of_files(self, values: Sequence[float]) -> NDArray[np.float64]:
+        """Return float64 [c], for each chunk the value of its file."""
+        return np.asarray(values, np.float64)[self.owner]
+
+    def best(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return [c], for each chunk the highest of the values [c] of its file's."""
+        found = np.zeros(len(self.files), values.dtype)
+        found[self._full] = np.maximum.reduceat(values, np.asarray(self.starts)[self._full])
+        return found[self.owner]
 
 
 def place_chances(
@@ -225,39 +249,32 @@ def _prepare(intent: Intent) -> _Query:
     )
 
 
-def _add_traits(
-    files: Sequence[PlacedFile], rows: Float32, starts: Sequence[int], project_files: int, terms: int
-) -> None:
+def _add_traits(chunks: _Chunks, rows: Float32, project_files: int, terms: int) -> None:
+    files, table = chunks.files, chunks.table
     odds = [_log_odds(one.chance) for one in files]
-    for number, one in enumerate(files):
-        block = rows[starts[number] : starts[number + 1]]
-        table, count = one.cut.table, one.cut.count
-        if not count:
-            continue
-        kinds = table[:, cuts.KIND]
-        _put(block, "size", np.log(table[:, cuts.END] - table[:, cuts.START] + 1))
-        _put(block, "tokens", np.log(table[:, cuts.TOKENS] + 1))
-        _put(block, "substance", table[:, cuts.SUBSTANCE])
-        _put(block, "part", table[:, cuts.PART])
-        for kind in (ChunkKind.HEAD, ChunkKind.HEADER, ChunkKind.CODE, ChunkKind.SECTION):
-            _put(block, kind.value, kinds == cuts.KINDS.index(kind))
-        block[-1, COLUMN["last"]] = 1.0
-        _put(block, "position", table[:, cuts.START] / max(one.cut.lines, 1))
-        top = 1.0 / (1.0 + np.arange(count))
-        if is_changelog(one.path):
-            _put(block, "changelog_top", top)
-        elif one.role is Role.DOCS:
-            _put(block, "prose_top", top)
-        if one.role is Role.TEST:
-            block[-1, COLUMN["test_last"]] = 1.0
-        for name in ("source", "test", "docs", "config"):
-            _put(block, name, float(one.role.value == name))
-        _put(block, "odds", odds[number])
-        _put(block, "odds_gap", odds[number] - odds[0])
-        _put(block, "chance", one.chance)
-        _put(block, "place", number)
-        _put(block, "chunks", count)
-        _put(block, "file_lines", math.log(one.cut.lines + 1))
+    kinds = table[:, cuts.KIND]
+    _put(rows, "size", np.log(table[:, cuts.END] - table[:, cuts.START] + 1))
+    _put(rows, "tokens", np.log(table[:, cuts.TOKENS] + 1))
+    _put(rows, "substance", table[:, cuts.SUBSTANCE])
+    _put(rows, "part", table[:, cuts.PART])
+    for kind in (ChunkKind.HEAD, ChunkKind.HEADER, ChunkKind.CODE, ChunkKind.SECTION):
+        _put(rows, kind.value, kinds == cuts.KINDS.index(kind))
+    _put(rows, "position", table[:, cuts.START] / chunks.of_files([max(one.cut.lines, 1) for one in files]))
+    top = 1.0 / (1.0 + chunks.within)
+    news = [is_changelog(one.path) for one in files]
+    prose = [one.role is Role.DOCS and not new for one, new in zip(files, news, strict=True)]
+    _put(rows, "changelog_top", top * chunks.of_files(news))
+    _put(rows, "prose_top", top * chunks.of_files(prose))
+    for name in ("source", "test", "docs", "config"):
+        _put(rows, name, chunks.of_files([one.role.value == name for one in files]))
+    rows[chunks.ends, COLUMN["last"]] = 1.0
+    rows[chunks.ends, COLUMN["test_last"]] = rows[chunks.ends, COLUMN["test"]]
+    _put(rows, "odds", chunks.of_files(odds))
+    _put(rows, "odds_gap", chunks.of_files([one - odds[0] for one in odds]))
+    _put(rows, "chance", chunks.of_files([one.chance for one in files]))
+    _put(rows, "place", chunks.owner)
+    _put(rows, "chunks", chunks.of_files([one.cut.count for one in files]))
+    _put(rows, "file_lines", chunks.of_files([math.log(one.cut.lines + 1) for one in files]))
     _put(rows, "terms", terms)
     _put(rows, "files", math.log(project_files + 1))
 
@@ -267,50 +284,37 @@ def _log_odds(chance: float) -> float:
     return math.log(chance / (1.0 - chance))
 
 
-def _add_words(query: _Query, files: Sequence[PlacedFile], rows: Float32, starts: Sequence[int]) -> Float32:
+def _add_words(query: _Query, chunks: _Chunks, rows: Float32) -> Float32:
     """Add BM25, the share of the task and the neighbours'. Returns the rarity of the query's terms."""
     count = len(rows)
     times = np.zeros((len(query.terms), count), np.float32)
-    for number, one in enumerate(files):
-        found, places = _look_up(one.cut, query.terms)
-        for term, place in zip(found, places, strict=True):
-            low, high = int(one.cut.starts[place]), int(one.cut.starts[place + 1])
-            times[term, starts[number] + one.cut.chunks[low:high]] = one.cut.times[low:high]
+    for start, one in zip(chunks.starts, chunks.files, strict=False):
+        term, at = one.cut.find_terms(query.terms)
+        times[term, start + one.cut.chunks[at]] = one.cut.times[at]
     held = times > 0
     frequency = held.sum(axis=1)
     idf = query.weights * np.log(1.0 + (count - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
-    lengths = np.concatenate([one.cut.table[:, cuts.WORDS] for one in files]).astype(np.float32)
+    lengths = chunks.table[:, cuts.WORDS].astype(np.float32)
     norm = _K1 * (1.0 - _B + _B * lengths / max(1.0, float(lengths.mean())))
     scores = (idf[:, None] * times * (_K1 + 1.0) / (times + norm)).sum(axis=0)
     whole = max(float(idf.sum()), 1e-9)
     _put(rows, "cover", (idf[:, None] * held).sum(axis=0) / whole)
     _put(rows, "bm25", scores / whole)
-    for start, end in pairwise(starts):
-        block, mine = rows[start:end], scores[start:end]
-        if end == start or not mine.any():
-            continue
-        _put(block, "bm25_file", mine / mine.max())
-        ranks = np.empty(end - start, np.float32)
-        ranks[np.argsort(-mine, kind="stable")] = np.arange(end - start)
-        _put(block, "bm25_rank", np.where(mine > 0, 1.0 / (1.0 + ranks), 0.0))
-        padded = np.concatenate([[0.0], mine, [0.0]])
-        _put(block, "neighbour", np.maximum(padded[:-2], padded[2:]) / whole)
+    best = chunks.best(scores)
+    _put(rows, "bm25_file", scores / np.where(best > 0, best, np.float32(1.0)))
+    ranks = np.empty(count, np.float32)
+    ranks[np.lexsort((-scores, chunks.owner))] = chunks.within
+    _put(rows, "bm25_rank", np.where(scores > 0, 1.0 / (1.0 + ranks), 0.0))
+    padded = np.concatenate([[0.0], scores, [0.0]])
+    before, after = padded[:-2].copy(), padded[2:].copy()
+    before[chunks.within == 0], after[chunks.ends] = 0.0, 0.0
+    _put(rows, "neighbour", np.maximum(before, after) / whole)
     return np.asarray(idf)
 
 
-def _look_up(cut: FileCut, terms: NDArray[np.uint32]) -> tuple[list[int], list[int]]:
-    """Return which of some terms a file has, as places in `terms` and in the file's own."""
-    if not len(cut.terms) or not len(terms):
-        return [], []
-    at = np.minimum(np.searchsorted(cut.terms, terms), len(cut.terms) - 1)
-    found = np.flatnonzero(cut.terms[at] == terms)
-    return found.tolist(), at[found].tolist()
-
-
-def _add_names(
-    query: _Query, files: Sequence[PlacedFile], rows: Float32, starts: Sequence[int], idf: Float32
-) -> None:
+def _add_names(query: _Query, chunks: _Chunks, rows: Float32, idf: Float32) -> None:
     """Add what names share with the task: of the definition, the one around it, those it mentions."""
+    files = chunks.files
     sizes = [len(one.cut.names) for one in files]
     total = sum(sizes)
     if not total or not len(query.terms):
@@ -326,44 +330,40 @@ def _add_names(
     shares = np.bincount(owner, rarity * asked, total) / np.maximum(np.bincount(owner, rarity, total), 1e-9)
     spelled = np.concatenate([one.cut.spelled for one in files])
     exact = np.isin(spelled, np.asarray(sorted(query.words), np.uint32)) & (shares > 0)
-    offset = 0
-    for number, one in enumerate(files):
-        block = rows[starts[number] : starts[number + 1]]
-        for column, cover, share in (
-            (cuts.NAME, "name", "name_share"),
-            (cuts.PARENT, "parent", "parent_share"),
-        ):
-            places = one.cut.table[:, column]
-            mine = np.flatnonzero(places >= 0)
-            block[mine, COLUMN[cover]] = covers[offset + places[mine]]
-            block[mine, COLUMN[share]] = shares[offset + places[mine]]
-            if column == cuts.NAME:
-                block[mine, COLUMN["name_exact"]] = exact[offset + places[mine]]
-        offset += sizes[number]
-    _add_uses(files, rows, starts, shares)
+    offsets = np.cumsum([0, *sizes])[chunks.owner]
+    for column, values in (
+        (cuts.NAME, {"name": covers, "name_share": shares, "name_exact": exact}),
+        (cuts.PARENT, {"parent": covers, "parent_share": shares}),
+    ):
+        mine = np.flatnonzero(chunks.table[:, column] >= 0)
+        names = offsets[mine] + chunks.table[mine, column]
+        for feature, of_names in values.items():
+            rows[mine, COLUMN[feature]] = of_names[names]
+    _add_uses(chunks, rows, shares)
 
 
-def _add_uses(
-    files: Sequence[PlacedFile], rows: Float32, starts: Sequence[int], shares: NDArray[np.float64]
-) -> None:
+def _add_uses(chunks: _Chunks, rows: Float32, shares: NDArray[np.float64]) -> None:
     """Add how well the best definition that a chunk mentions fits the task."""
-    mention = np.concatenate([one.cut.mention for one in files])
+    mention = np.concatenate([one.cut.mention for one in chunks.files])
     best: dict[int, float] = {}
     for place in np.argsort(-shares, kind="stable").tolist():
         if shares[place] <= 0 or len(best) == _MAX_MENTIONED:
             break
         if mention[place]:
             best.setdefault(int(mention[place]), float(shares[place]))
+    if not best:
+        return
     wanted = np.asarray(sorted(best), np.uint32)
-    for number, one in enumerate(files):
-        block = rows[starts[number] : starts[number + 1]]
-        own = np.where(one.cut.table[:, cuts.NAME] >= 0, one.cut.table[:, cuts.NAME], 0)
-        named = one.cut.mention[own] if len(one.cut.mention) else np.zeros(one.cut.count, np.uint32)
-        for term, place in zip(*_look_up(one.cut, wanted), strict=True):
-            found = one.cut.chunks[one.cut.starts[place] : one.cut.starts[place + 1]]
-            found = found[named[found] != wanted[term]]
-            column = block[:, COLUMN["uses"]]
-            column[found] = np.maximum(column[found], best[int(wanted[term])])
+    values = np.asarray([best[term] for term in sorted(best)], np.float32)
+    for number, one in enumerate(chunks.files):
+        term, at = one.cut.find_terms(wanted)
+        if not len(term):
+            continue
+        found = one.cut.chunks[at]
+        names = np.maximum(one.cut.table[found, cuts.NAME], 0)
+        others = (one.cut.mention[names] != wanted[term]) if len(one.cut.mention) else slice(None)
+        column = rows[chunks.starts[number] : chunks.starts[number + 1], COLUMN["uses"]]
+        np.maximum.at(column, found[others], values[term[others]])
 
 
 def _add_mentions(query: _Query, file: PlacedFile, block: Float32) -> None:

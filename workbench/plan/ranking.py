@@ -108,7 +108,7 @@ def score_candidates(
         RankedFile(
             path,
             -score,
-            NamedRow(rows.features, row),
+            NamedRow(rows.features, row, rows),
             NamedRow(rows.contributions, row),
             candidates.sources[row],
         )

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.plan.features import NamedRow
+from workbench.plan.features import NamedRow, numbers_of
 from workbench.plan.places import COLUMN, PlacedFile, place_features
 from workbench.plan.ranking import RankingModel
 from workbench.plan.representations import Content
@@ -58,17 +58,10 @@ def read_first(
         return (*files,), model
     signals = describe_read(intent, [one.path for one in first], [one.score for one in first], read)
     trees = read_model.trees.leave_out(without) if without else read_model.trees
-    own = {name: column for column, name in enumerate(SIGNALS)}
-    matrix = np.asarray(
-        [
-            [row[own[name]] if name in own else features.get(name, 0.0) for name in trees.names]
-            for features, row in zip(
-                (dict(one.features.items()) for one in first), signals.tolist(), strict=True
-            )
-        ],
-        dtype=np.float32,
-    )
-    given = np.round(trees.contribute(trees.names, matrix), 4)
+    known = numbers_of([one.features for one in first], trees.names).astype(np.float32)
+    own = {name: column for column, name in enumerate(trees.names) if name in SIGNALS}
+    known[:, [*own.values()]] = signals[:, [SIGNALS.index(name) for name in own]]
+    given = np.round(trees.contribute(trees.names, known), 4)
     rows = _ReadRows(first, signals.tolist(), given.tolist(), trees.names)
     moved = sorted(map(rows.read, range(len(first))), key=lambda one: (-one.score, one.path))
     drop = moved[-1].score - first[-1].score
@@ -98,12 +91,9 @@ class _ReadRows:
     def read(self, row: int) -> RankedFile:
         """Return a file with its new score."""
         one = self.files[row]
-        return replace(
-            one,
-            score=round(one.score + sum(self.given[row]), 6),
-            features=NamedRow(self.features, row),
-            contributions=NamedRow(self.contributions, row),
-        )
+        score = round(one.score + sum(self.given[row]), 6)
+        features, given = NamedRow(self.features, row), NamedRow(self.contributions, row)
+        return RankedFile(one.path, score, features, given, one.sources)
 
     def features(self, row: int) -> dict[str, float]:
         """Return the features of a file by name."""

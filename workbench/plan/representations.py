@@ -58,7 +58,7 @@ Float32 = NDArray[np.float32]
 class Content:
     """A file as it is now: its bytes, its cut, and its lines (masked, safe to show) once asked for."""
 
-    __slots__ = ("_lines", "_read_symbols", "cut", "data", "kept", "path")
+    __slots__ = ("_lead", "_lines", "_read_symbols", "cut", "data", "kept", "path")
 
     def __init__(
         self, path: str, data: bytes, kept: KeptCut, read_symbols: Callable[[], Sequence[Symbol]]
@@ -69,6 +69,7 @@ class Content:
         self.cut = kept.cut
         self._read_symbols = read_symbols
         self._lines: tuple[str, ...] | None = None
+        self._lead: tuple[str, ...] | None = None
 
     @property
     def symbols(self) -> Sequence[Symbol]:
@@ -87,10 +88,12 @@ class Content:
 
     def lead(self) -> Sequence[str]:
         """Return the lines of the licence or module comment that code begins with."""
-        if not self.cut.count or self.cut.chunk(0).kind is ChunkKind.SECTION:
-            return ()
-        head = safe_lines(decode(self.data[:_LEAD_BYTES]))
-        return head[: lead_end(head)] if is_comment(head[0]) else ()
+        if self._lead is None:
+            self._lead = ()
+            if self.cut.count and self.cut.chunk(0).kind is not ChunkKind.SECTION:
+                head = safe_lines(decode(self.data[:_LEAD_BYTES]))
+                self._lead = tuple(head[: lead_end(head)]) if is_comment(head[0]) else ()
+        return self._lead
 
     def fill(self, view: FileView) -> FileView:
         """Return a view of the file with the lines of its spans."""

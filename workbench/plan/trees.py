@@ -71,7 +71,7 @@ class Trees:
         layout = _layout(self)
         values = np.zeros((len(names) + 1, len(matrix)), np.float32)
         values[:-1] = matrix.T
-        values = values.take(self._places(names)[:-1], axis=0)
+        values = values.take(_places(self, tuple(names))[:-1], axis=0)
         kind = layout.left.dtype.type
         left = np.full((len(self.roots), len(matrix)), ~kind(0), kind)
         for columns, limits, below in zip(layout.columns, layout.limits, layout.left, strict=True):
@@ -79,11 +79,6 @@ class Trees:
             left &= holds | below[:, None]
         first = np.bitwise_count(~left & (left - kind(1)))  # the bits below the lowest one
         return np.asarray(first + layout.starts[:, None])
-
-    def _places(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """Return the column of each of our features, and of none, among named ones: their number for none."""
-        place = {name: column for column, name in enumerate(names)}
-        return np.asarray([*(place.get(name, len(names)) for name in self.names), len(names)], np.int64)
 
     def contribute(self, names: Sequence[str], matrix: NDArray[np.float32]) -> Float64:
         """Return float64 [c, f], what each of the f named features adds to the score of each of c rows.
@@ -95,16 +90,27 @@ class Trees:
     def contributions_of(self, names: Sequence[str], leaves: NDArray[np.int64]) -> Float64:
         """Return what `contribute` does for c rows that are in the leaves int64 [t, c]."""
         rows, width = leaves.shape[1], len(names) + 1
-        places = self._places(names)
-        starts = np.broadcast_to(np.arange(rows) * width, leaves.shape).reshape(-1)
-        parts = np.zeros(rows * width)
+        paths = _paths(self)
         ends = leaves.reshape(-1)
-        for asked, gains in _paths(self):
-            columns = asked.take(ends)
-            deep = np.flatnonzero(columns != LEAF)
-            ends, starts = ends.take(deep), starts.take(deep)
-            parts += np.bincount(starts + places.take(columns.take(deep)), gains.take(ends), len(parts))
-        return parts.reshape(rows, width)[:, :-1]
+        lengths = paths.lengths.take(ends)
+        begins = np.cumsum(lengths) - lengths
+        steps = np.repeat(paths.starts.take(ends) - begins, lengths)
+        steps += np.arange(len(steps))
+        cells = _places(self, tuple(names)).take(paths.columns.take(steps))
+        cells += np.repeat(np.tile(np.arange(rows) * width, len(leaves)), lengths)
+        cells += (steps - np.repeat(paths.starts.take(ends), lengths)) * (rows * width)
+        most = int(lengths.max(initial=0))
+        parts = np.bincount(cells, paths.gains.take(steps), most * rows * width)
+        return np.asarray(
+            parts.reshape(most, rows, width)[:, :, :-1].sum(axis=0)
+        )  # in the order of the steps
+
+
+@lru_cache(maxsize=16)
+def _places(trees: Trees, names: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the column of each feature of trees, and of none, among named ones: their number for none."""
+    place = {name: column for column, name in enumerate(names)}
+    return np.asarray([*(place.get(name, len(names)) for name in trees.names), len(names)], np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,32 +161,40 @@ def _layout(trees: Trees) -> _Layout:
     return _Layout(columns, limits, left, leaves, starts)
 
 
-@lru_cache(maxsize=8)
-def _paths(trees: Trees) -> tuple[tuple[NDArray[np.int64], Float64], ...]:
-    """Return for each step from a root its column and what it changes in the mean, by the leaf it leads to.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Paths:
+    """The steps from the root to each of l leaves, one path after the other.
 
-    int64 [l] and float64 [l] each; the column is LEAF for leaves that are nearer to the root.
+    starts, lengths int64 [l], where the steps to a leaf begin and how many they are; columns int64, gains
+    float64 [s], what a step asks for and what it changes in the mean.
     """
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    gains: Float64
+
+
+@lru_cache(maxsize=8)
+def _paths(trees: Trees) -> _Paths:
     above, depth = np.zeros((2, len(trees.columns)), np.int64)
     levels = [*_levels(trees)]
     for far, nodes in enumerate(levels, 1):
         for below in (trees.low[nodes], trees.high[nodes]):
             above[below], depth[below] = nodes, far
     nodes = _layout(trees).leaves.copy()
-    depths = depth.take(nodes)
-    steps: list[tuple[NDArray[np.int64], Float64]] = []
+    lengths = depth.take(nodes)
+    starts = np.cumsum(lengths) - lengths
+    columns, gains = np.zeros(int(lengths.sum()), np.int64), np.zeros(int(lengths.sum()))
     for far in range(len(levels), 0, -1):
-        deep = np.flatnonzero(depths >= far)
+        deep = np.flatnonzero(lengths >= far)
         below = nodes.take(deep)
         upper = above.take(below)
-        asked, gains = np.full(len(nodes), LEAF, np.int64), np.zeros(len(nodes))
-        asked[deep], gains[deep] = (
-            trees.columns.take(upper),
-            trees.means.take(below) - trees.means.take(upper),
-        )
+        steps = starts.take(deep) + (far - 1)
+        columns[steps] = trees.columns.take(upper)
+        gains[steps] = trees.means.take(below) - trees.means.take(upper)
         nodes[deep] = upper
-        steps.append((asked, gains))
-    return tuple(reversed(steps))
+    return _Paths(starts, lengths, columns, gains)
 
 
 def _levels(trees: Trees) -> Iterator[NDArray[np.int64]]:

@@ -98,6 +98,13 @@ class ProjectIndex:
             found = rows if found is None else found & rows
         return sorted(row for row in found or () if self.alive[row])
 
+    def holding(self, name: str, term: str) -> NDArray[np.bool_]:
+        """Return bool [n], which living files hold a term in a field."""
+        found = np.zeros(self.count, np.bool_)
+        for _, _, rows, _ in self._lists(name, term):
+            found[rows] = True
+        return found
+
     def bm25(self, name: str, terms: Mapping[str, float], *, k1: float = 1.2, b: float = 0.75) -> Float32:
         """Return BM25 scores float32 [n] of weighted query terms in a field; removed files score 0."""
         scores = np.zeros(self.count, dtype=np.float32)

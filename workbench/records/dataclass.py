@@ -149,7 +149,7 @@ def _bind(kind: Any, given: tuple[object, ...], named: dict[str, object]) -> dic
 
 def _compile_init(kind: Any, *, frozen: bool) -> Callable[..., None]:  # noqa: ANN401 - any dataclass
     """Return the method that sets the fields of a dataclass, given in order or by name."""
-    values: dict[str, object] = {f"{_PREFIX}set": object.__setattr__, f"{_PREFIX}missing": MISSING}
+    values: dict[str, object] = {f"{_PREFIX}put": object.__setattr__, f"{_PREFIX}missing": MISSING}
     plain, named, lines = ["self"], ["*"], []
     for field in fields(kind):
         name, value = field.name, field.name
@@ -165,7 +165,14 @@ def _compile_init(kind: Any, *, frozen: bool) -> Callable[..., None]:  # noqa: A
         if field.init:
             optional = field.default is not MISSING or field.default_factory is not MISSING
             (named if field.kw_only else plain).append(f"{name}={default}" if optional else name)
-        lines.append(f"{_PREFIX}set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+        slot = getattr(kind, name, None)
+        if not frozen:
+            lines.append(f"self.{name} = {value}")
+        elif isinstance(slot, MemberDescriptorType):  # a third cheaper than finding it by its name
+            values[f"{_PREFIX}put_{name}"] = slot.__set__
+            lines.append(f"{_PREFIX}put_{name}(self, {value})")
+        else:
+            lines.append(f"{_PREFIX}put(self, {name!r}, {value})")
     if hasattr(kind, "__post_init__"):
         lines.append("self.__post_init__()")
     parameters = ", ".join(plain + named if len(named) > 1 else plain)
