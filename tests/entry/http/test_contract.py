@@ -10,7 +10,9 @@ from typing import Any
 
 import jsonschema
 
+import workbench
 from tests.conftest import Work
+from tests.entry.conftest import TASK
 from tests.entry.http.conftest import asking, service_of
 from workbench.entry.http.openapi import document, document_text
 from workbench.entry.http.operations import OPERATIONS
@@ -59,6 +61,8 @@ async def test_every_request_answers_as_its_example_does(shop: Work) -> None:
     known: dict[str, str] = {"ROOT": str(shop.root)}
     described = document()
     asked = set()
+    with workbench.open_project(shop.root) as project:
+        project.preview(TASK)  # the files of a copy are looked at again once
     async with asking(service_of(shop.root)) as client:
         for one in examples:
             method, path = filled(one["request"], known).split(" ", 1)

@@ -10,6 +10,7 @@ import stat
 import sys
 import threading
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -116,37 +117,45 @@ async def test_a_check_of_a_call_says_what_is_odd_about_the_rules(
     assert found.json()["notes"] == ["a rule file cannot be read"]
 
 
-@pytest.mark.parametrize(
-    ("limits", "known"),
-    [
-        ({"scope": ["release"]}, {"contexts": ["release"]}),
-        ({"conditions": {"phase": "release"}}, {"facts": {"phase": "release"}}),
-        ({"level": "step", "scope": ["review"]}, {"step": "review"}),
-        ({"level": "scenario", "scope": ["cut"]}, {"scenario": "cut"}),
-    ],
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A rule that holds only in some work, and what a request says of such work."""
+
+    text: str
+    limits: dict[str, Any]
+    known: dict[str, Any]
+
+
+LIMITED = (
+    Limited("Never push on a Friday.", {"scope": ["release"]}, {"contexts": ["release"]}),
+    Limited("Tag what was signed.", {"conditions": {"phase": "release"}}, {"facts": {"phase": "release"}}),
+    Limited("Read the notes aloud.", {"level": "step", "scope": ["review"]}, {"step": "review"}),
+    Limited("Ask Anna about money.", {"level": "scenario", "scope": ["cut"]}, {"scenario": "cut"}),
 )
-async def test_rules_hold_where_a_request_says_the_work_is(
-    shop: Work, limits: dict[str, Any], known: dict[str, Any]
-) -> None:
+
+
+async def test_rules_hold_where_a_request_says_the_work_is(shop: Work) -> None:
     """Plans name what rules depend on; without it the reason names that, and no option of another face."""
-    text = "Never push on a Friday."
-    async with asking(service_of(shop.root)) as client:
-        added = (
-            await client.post("/v1/rules", json={"rule": text, "authority": "absolute", **limits})
-        ).json()
-        asked = {"task": "cut the release of the token"}
-        without = (await client.post("/v1/plan-context", json=asked)).json()
-        held = (await client.post("/v1/plan-context", json={**asked, **known})).json()
+    asked = {"task": "cut the release of the token"}
+    requests = [asked, *({**asked, **rule.known} for rule in LIMITED)]
     served = ServedProject(str(shop.root), {})
+    async with asking(service_of(shop.root)) as client:
+        ids = []
+        for rule in LIMITED:
+            body = {"rule": rule.text, "authority": "absolute", **rule.limits}
+            ids.append((await client.post("/v1/rules", json=body)).json()["id"])
+        answers = [(await client.post(PLAN, json=request)).json() for request in requests]
     try:
-        given: list[Any] = [call_tool(served, "plan_context", {**asked, **more}, "") for more in ({}, known)]
+        given: list[Any] = [call_tool(served, "plan_context", request, "") for request in requests]
     finally:
         served.close()
-    assert [text in one.text for one in given] == [False, True]
-    assert [text in one["context"]["text"] for one in (without, held)] == [False, True]
-    (reason,) = (one["reason"] for one in without["dropped_candidates"] if added["id"] in one.values())
-    assert "name the" in reason
-    assert "--" not in reason
+    for texts in ([one.text for one in given], [one["context"]["text"] for one in answers]):
+        for number, text in enumerate(texts):
+            assert [rule.text in text for rule in LIMITED] == [number == at for at in range(1, 5)], number
+    for identifier in ids:
+        (reason,) = (one["reason"] for one in answers[0]["dropped_candidates"] if identifier in one.values())
+        assert "name the" in reason
+        assert "--" not in reason
 
 
 async def test_who_may_ask(shop: Work) -> None:

@@ -77,6 +77,14 @@ def test_a_run_that_cannot_be_kept_is_shown(run: Any, project: Any, monkeypatch:
 def test_gates_name_the_one_that_fails(run: Any, project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With --gate the table has all six, the exit code is 4, and stderr names what failed."""
     monkeypatch.setattr(gate_evidence, "stress", partial(gate_evidence.stress, agents=2, rounds=2))
+    gather, gathered = gate_evidence.gather, list[GateEvidence]()
+
+    def gather_once(*given: Any) -> GateEvidence:
+        if not gathered:
+            gathered.append(gather(*given))
+        return gathered[0]
+
+    monkeypatch.setattr(gate_evidence, "gather", gather_once)
     monkeypatch.setenv("WORKBENCH_GATES_P95_MS", "600000")
     ran = run(*REPLAY, "--gate")
     assert ran.code == exits.GATE == 4
