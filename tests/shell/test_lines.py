@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.deep import searches, times
 from workbench.shell.lines import MAX_CHARS, read_shell, run_words
 from workbench.shell.words import UNKNOWN
 
@@ -149,6 +150,7 @@ def test_words_without_a_shell_are_not_split() -> None:
     assert PUSH in [command.words for command in run_words(["bash", "-lc", "git push --force"]).commands]
 
 
+@searches
 @pytest.mark.parametrize(
     "piece",
     ["$(", "(", "`", "{a,", "{a,b}", "\\", "<<a ", "<<a\n", "case x in ", "bash -c '", "${a:-", "$(((",
@@ -156,7 +158,8 @@ def test_words_without_a_shell_are_not_split() -> None:
 )  # fmt: skip
 def test_hostile_repetition_ends(piece: str) -> None:
     """Deep and wide nests stay within bounds instead of recursing or growing without end."""
-    line = read_shell((piece * MAX_CHARS)[:MAX_CHARS])
+    length = times(MAX_CHARS // 5, MAX_CHARS)
+    line = read_shell((piece * length)[:length])
     assert len(line.commands) <= 2_000
 
 

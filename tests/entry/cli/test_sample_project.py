@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sample_data.build import build
+from tests.deep import searches, times
 from tests.entry.cli.conftest import Run
 from workbench.entry.cli import exits
 
@@ -52,10 +53,21 @@ def test_its_sessions_teach(run: Run) -> None:
     assert [found["file"] for found in drift] == [".cursor/rules/python.mdc", "CLAUDE.md"]
 
 
+@searches
 def test_its_past_can_be_replayed(run: Run) -> None:
     """Commits and prompts become tasks, and the ranking finds more of what was edited than the baseline."""
     run("import", "sessions", "../sessions")
-    options = ("--no-packs", "--tasks", "40", "--workers", "1", "--systems", "baseline,bm25,hybrid", "--json")
+    count = str(times(16, 40))
+    options = (
+        "--no-packs",
+        "--tasks",
+        count,
+        "--workers",
+        "1",
+        "--systems",
+        "baseline,bm25,hybrid",
+        "--json",
+    )
     ran = run("--replay", *options)
     assert ran.code == exits.OK
     means = {one["system"]: one["ndcg_at_10"] for one in ran.json()["systems"]}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -67,8 +68,7 @@ def test_no_field_of_any_command_keeps_a_secret(project: Any, home: Path, run: R
         )
     }
     assert silent == {}
-    for path, command in every_command():
-        name = path.removeprefix("workbench ")
+    for name, command in known_commands().items():
         given: list[str] = []
         for field in text_fields(command):
             given += [field.opts[0], TEXTS[0]] if isinstance(field, click.Option) else [TEXTS[0]]
@@ -166,9 +166,13 @@ def keep_sessions(say: Callable[..., Ran], text: str, number: int, why: tuple[st
 WORDS = ["Lint", "Build"]
 
 
+@cache
+def known_commands() -> dict[str, click.Command]:
+    return {path.removeprefix("workbench "): command for path, command in every_command()}
+
+
 def command_of(arguments: Iterable[str]) -> tuple[str, click.Command]:
-    known = {path.removeprefix("workbench "): command for path, command in every_command()}
-    parts = list(arguments)
+    parts, known = list(arguments), known_commands()
     name = next(" ".join(parts[:many]) for many in (3, 2, 1) if " ".join(parts[:many]) in known)
     return name, known[name]
 
