@@ -28,6 +28,7 @@ def selected(
     project_id: str | None = None,
     pinned: Sequence[tuple[Rule, str]] = (),
     excluded: Sequence[str] = (),
+    had: Sequence[str] = (),
     duplicates: Sequence[tuple[str, str]] = (),
     **known: Any,
 ) -> RuleSelection:
@@ -45,7 +46,8 @@ def selected(
         query,
         limits,
         pinned=pinned,
-        excluded=excluded,
+        excluded=[*excluded, *had],
+        had=had,
         duplicates=lambda claimed: [one for one in repeated if {one.keep, one.drop} <= claimed.keys()],
     )
 
@@ -117,6 +119,20 @@ def test_texts_that_differ_in_marks_of_sentences_enter_once(rule: Make) -> None:
 def ids(selection: RuleSelection) -> list[str]:
     """Return the ids of a plan's rules in their order."""
     return [item.rule.id for item in selection.selected]
+
+
+def test_what_the_agent_has_in_the_same_words_is_left_out(rule: Make) -> None:
+    """A copy of a rule that a session has says nothing new; one of a rule that is excluded does."""
+    rules = [
+        rule("copy", "Never use floats: count cents", authority=ABSOLUTE, priority=90),
+        rule("has", "Never use floats; count cents.", authority=ABSOLUTE),
+        rule("other", "Say it in euros, never in floats.", authority=ABSOLUTE),
+        rule("new", "Never log tokens.", authority=ABSOLUTE),
+    ]
+    found = selected(rules, had=["has"], duplicates=[("has", "other")])
+    assert [one.rule.id for one in found.selected] == ["new"]
+    assert {one.rule.id: one.repeats for one in found.dropped} == {"copy": "has", "other": "has"}
+    assert [one.rule.id for one in selected(rules, excluded=["has"]).selected] == ["copy", "new", "other"]
 
 
 def test_a_known_duplicate_gives_its_place_to_the_rule_it_repeats(rule: Make) -> None:

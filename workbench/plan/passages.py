@@ -73,6 +73,7 @@ def choose_rules(
         columns,
         pinned=pinned,
         excluded={*overrides.excluded, *(one.rule.id for one in loaded)},
+        had={*request.received, *(one.rule.id for one in loaded)}.difference(overrides.pinned),
         duplicates=workspace.known_duplicates,
     )
     held = [

@@ -72,7 +72,7 @@ class RuleSelection:
     tokens: int
 
 
-def select_rules(
+def select_rules(  # noqa: PLR0913 - what a plan knows of its rules
     rules: Sequence[Rule],
     report: MatchReport,
     query: RuleQuery,
@@ -81,15 +81,17 @@ def select_rules(
     *,
     pinned: Sequence[tuple[Rule, str]] = (),
     excluded: Collection[str] = (),
+    had: Collection[str] = (),
     duplicates: Callable[[Mapping[str, Rule]], Iterable[Duplicate]] | None = None,
 ) -> RuleSelection:
     """Choose the plan's rules under the limits; `columns` are those of the rules, if they are at hand.
 
     `query` is what `report` was made for. A rule longer than what is left of the token limit is dropped, and
     shorter ones after it still get in. `pinned` rules come first with the reason given, whatever the filters
-    and limits say; those whose id is `excluded` never. `duplicates` says which of the rules with a claim are
-    known to add nothing to another one, which takes their place. Absolute rules and relevant ones that do not
-    hold in the query's context are dropped with the reason.
+    and limits say; those whose id is `excluded` never. Of these the agent has those in `had`, and needs no
+    other with the same words. `duplicates` says which of the rules with a claim are known to add nothing to
+    another one, which takes their place. Absolute rules and relevant ones that do not hold in the query's
+    context are dropped with the reason.
     """
     limits = limits or PlanRuleLimits()
     context = query.context or RuleContext()
@@ -112,6 +114,9 @@ def select_rules(
     )
     if duplicates is not None:
         admission.compare(chain(pinned, *(claims for claims, _, _ in classes)), duplicates)
+    for rule, _ in chain.from_iterable(claims for claims, _, _ in classes):
+        if rule.id in had:
+            admission.note(rule)
     for claims, cap, label in classes:
         admission.admit(claims, cap, label)
     out = [rules[row] for row in np.flatnonzero(columns.absolute & ~held).tolist()]
@@ -197,10 +202,14 @@ class _Admission:
     def _duplicate(self, rule: Rule) -> Duplicate | None:
         return next((found for found in self.duplicates.get(rule.id, ()) if found.keep in self.inside), None)
 
-    def _enter(self, rule: Rule) -> None:
-        self.seen.add(rule.id)
+    def note(self, rule: Rule) -> None:
+        """Let a rule count as one that is in: whatever says the same adds nothing."""
         self.inside[rule.id] = rule
         self.texts.setdefault(wording(rule), rule)
+
+    def _enter(self, rule: Rule) -> None:
+        self.seen.add(rule.id)
+        self.note(rule)
 
 
 def _everywhere(rules: Iterable[Rule], context: RuleContext) -> list[tuple[Rule, str]]:

@@ -283,23 +283,31 @@ def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(proj
 
 
 def test_a_session_starts_with_each_rule_once(project: Any, run: Run) -> None:
-    """What files of several agents say in the same words is said once, and not to who loads one of them."""
+    """What files of several agents say in the same words is said once, and not to who loads one of them.
+
+    So do prompts: a copy of what the session has is nothing new.
+    """
     project.write("CLAUDE.md", "- Never push with force.\n")
     project.write("AGENTS.md", "- Never push with force!\n- Never log tokens; mask them.\n")
     project.write(".github/copilot-instructions.md", "- Never log tokens: mask them.\n")
     assert run("index").code == 0
 
-    def said(agent: str, event: str) -> list[str]:
+    def said(agent: str, event: str, session: str = "a") -> list[str]:
         payload = {
-            "session_id": agent,
+            "session_id": f"{agent}-{session}",
             "cwd": str(project.root),
             "hook_event_name": event,
             "source": "startup",
+            "prompt": "the jwt token is not refreshed after a 401",
         }
-        return re.findall(r"\* Never (\w+)", json.dumps(answer(json.dumps(payload).encode(), event, agent)))
+        given = json.dumps(answer(json.dumps(payload).encode(), event, agent))
+        return sorted(re.findall(r"Never (log|push)", given))
 
     assert said("claude", "SessionStart") == ["log"]
-    assert sorted(said("gemini", "SessionStart")) == ["log", "push"]
+    assert said("gemini", "SessionStart") == ["log", "push"]
+    assert said("claude", "UserPromptSubmit") == []
+    assert said("claude", "UserPromptSubmit", "b") == ["log"]
+    assert said("claude", "UserPromptSubmit", "b") == []
 
 
 def test_what_is_added_is_recorded_by_its_name(ask: Ask, project: Any) -> None:
