@@ -164,7 +164,7 @@ class AppEngine:
         with self._opening:
             if self._lists is None:
                 self._lists = open_workspace(self.root, self.config)
-                _ = self._lists.kept_tables
+                self._lists.kept_tables.keep_attached()
             return self._lists
 
     def running(self) -> RunningSessions:
@@ -189,6 +189,11 @@ class AppEngine:
                 opened.close()
         if self._listener is not None:
             self._listener.stop()
+
+    def let_go(self) -> None:
+        """Let other processes write to the tables, whatever this one was about to ask."""
+        if self._lists is not None:
+            self._lists.kept_tables.let_go()
 
     @property
     def table_rebuild(self) -> TableRebuild | None:

@@ -163,6 +163,7 @@ class TerminalApp(Sitting):
     def action_suspend_process(self) -> None:
         """Stop the program where a shell waits to bring it back; elsewhere it would stay stopped."""
         if shell_waits():
+            self.engine.let_go()
             super().action_suspend_process()
         else:
             self.report("No shell waits behind this terminal, so it could not come back", severity="warning")

@@ -109,6 +109,19 @@ class FairLock:
         """Hold the lock alone. Raises StoreBusy."""
         return self._hold(exclusive)
 
+    def is_wanted(self) -> bool:
+        """Tell whether a writer is at the gate, or what holds the lock should let it go for other reasons."""
+        if sys.platform == "win32":  # where a shared lock keeps readers away, too
+            return True
+        try:
+            descriptor = open_state(self._gate, os.O_RDWR)
+        except OSError:  # the state directory is gone
+            return True
+        try:
+            return not _try(descriptor, fcntl.LOCK_SH)
+        finally:
+            os.close(descriptor)
+
     @contextlib.contextmanager
     def turn(self) -> Iterator[bool]:
         """Yield True to the one who has the turn, False to others when its turn is over. Raises StoreBusy."""

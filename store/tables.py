@@ -233,7 +233,16 @@ class Tables:
 
     def close(self) -> None:
         """Keep no connection any more, also where a thread still reads; later questions open one each."""
+        self._attachment.close()
         self._kept.close()
+
+    def keep_attached(self) -> None:
+        """Let the file stay attached for a moment after each question, unless somebody writes to it."""
+        self._attachment.keep_attached()
+
+    def let_go(self) -> None:
+        """Let others write to the file without waiting for that moment."""
+        self._attachment.let_go()
 
     def _sizes(self) -> Sizes:
         if self._settled is not None:

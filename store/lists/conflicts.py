@@ -116,6 +116,7 @@ SORTS: Final[dict[str, tuple[SortKey, ...]]] = {
 }
 
 SELECT_DIGEST: Final = 'SELECT digest FROM conflict_searches WHERE "of" = $of'
+SELECT_ANY: Final = 'SELECT number FROM conflicts WHERE "of" = $of AND gone_at IS NULL LIMIT 1'
 PUT_DIGEST: Final = """
 INSERT INTO conflict_searches VALUES ($of, $digest)
 ON CONFLICT ("of") DO UPDATE SET digest = excluded.digest
@@ -204,7 +205,10 @@ class ConflictTable:
         digest = sha256(msgspec.msgpack.encode(found)).hexdigest()
 
         def is_same(connection: Connection) -> bool:
-            return connection.execute(SELECT_DIGEST, {"of": of}).fetchall() == [(digest,)]
+            said = connection.execute(SELECT_DIGEST, {"of": of}).fetchall()
+            if not said and not found:  # as nobody ever searched, or pairs were judged since
+                return not connection.execute(SELECT_ANY, {"of": of}).fetchall()
+            return said == [(digest,)]
 
         if self._tables.read(is_same, _STREAMS):
             return False

@@ -8,13 +8,14 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 import pytest
 from textual.pilot import Pilot
 
 from sample_data.build import build
 from screens.app import WorkbenchApp
-from store import project_state
+from store import project_state, table_attachment
 from tests.screens.off_loop import doors_shut
 from tests.screens.quiet import jobs_apart, waiting_for_the_loop
 from workbench.config import Config
@@ -27,6 +28,13 @@ _ON_THE_LOOP: Final[list[str]] = []
 def _quiet() -> Iterator[None]:
     """Let pilots wait for the event loop, not for the machine, and note who holds it up."""
     with waiting_for_the_loop(), doors_shut(_ON_THE_LOOP):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _attached() -> Iterator[None]:
+    """Let an app keep the file of its tables attached until somebody writes to it, on a busy machine, too."""
+    with patch.object(table_attachment, "MOST_SECONDS", 3600.0):
         yield
 
 

@@ -12,12 +12,14 @@ import pytest
 from textual.app import App
 from textual.events import Resize
 
+from screens import terminal
 from screens.app import WorkbenchApp
 from screens.terminal import SureTimer, draw_text, write_pictures
+from store.locks import exclusive
 from tests.processes import LONG
 from tests.screens.conftest import press, settle
 from tests.screens.golden import screen_text
-from workbench.errors import StoreError
+from workbench.errors import StoreBusy, StoreError
 
 
 async def test_a_screenshot_is_written_and_the_mouse_given_back(
@@ -97,3 +99,24 @@ async def test_a_timer_that_ticks_once_is_never_left_out(monkeypatch: pytest.Mon
         monkeypatch.setitem(vars(sys.modules["textual.timer"]), "_time", clock)
         timer.resume()
         await asyncio.wait_for(ticked.wait(), LONG)
+
+
+async def test_nobody_waits_for_an_app_that_was_stopped(
+    roastery: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables that it just read are let go before the program stops."""
+    lock, free = roastery / ".workbench" / "locks" / "tables.lock", []
+
+    def stop(_: object) -> None:
+        with exclusive(lock, timeout=0):
+            free.append(True)
+
+    monkeypatch.setattr(terminal, "shell_waits", lambda: True)
+    monkeypatch.setattr(App, "action_suspend_process", stop)
+    app = WorkbenchApp(roastery, watch=False, section="rules")
+    async with app.run_test(size=(100, 24)) as pilot:
+        await settle(pilot)
+        with pytest.raises(StoreBusy), exclusive(lock, timeout=0):
+            pass
+        await press(pilot, "ctrl+z")
+    assert free == [True]

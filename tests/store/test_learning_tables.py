@@ -293,6 +293,21 @@ def test_marks_differ_with_what_people_decide(tmp_path: Path) -> None:
     assert table.waiting().marks.tolist() != before
 
 
+def test_a_search_that_finds_nothing_new_writes_nothing(tmp_path: Path) -> None:
+    """Neither the first search nor a later one; pairs that were judged since are taken from the list."""
+    place = Place(tmp_path)
+    for port in (8080, 9090):
+        place.desk.add(f"The auth service listens on port {port}", feature="auth", reason="seen")
+    table = ConflictTable(place.tables, place.clock)
+    found = conflict_rows(conflicts_of(place.store.ledger()))
+    assert [table.keep("learning", rows) for rows in ([], found, [], [])] == [False, True, True, False]
+    table.amend("learning", found, [])
+    assert table.list_waiting().order(ListQuery()).total == 1
+    assert [table.keep("learning", []) for _ in range(2)] == [True, False]
+    assert table.list_waiting().order(ListQuery()).total == 0
+    place.tables.close()
+
+
 def test_entries_of_another_form_are_set_aside(tmp_path: Path) -> None:
     """A put without a text and a hit without an id are rejected and named, iterations are passed over."""
     place = Place(tmp_path)
