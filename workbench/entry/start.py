@@ -22,12 +22,8 @@ def main() -> None:
     """Run the program and exit with its code. A hook loads nothing that only commands need."""
     _open_closed_streams()
     words = sys.argv[1:]
-    if words and words[0] in _SHORT:  # starting its threads takes numpy 0.05 s, and they help nobody here
-        os.environ.setdefault(_BLAS_THREADS, "1")
-        from workbench.entry.lazy_imports import import_less
-
-        import_less()
-        _use_compiled()
+    if words and words[0] in _SHORT:
+        begin_short()
     gc.set_threshold(_OF_A_PLAN if words[:1] in (["plan"], ["rank"], ["show"]) else YOUNG_OBJECTS)
     if words[:1] == ["hook"] and not {"-h", "--help"}.intersection(words) and not sys.stdin.isatty():
         from workbench.entry.hooks.run import main as answer_hook
@@ -41,11 +37,14 @@ def main() -> None:
         leave(done.code if isinstance(done.code, int) else done.code is not None)
 
 
-def _use_compiled() -> None:
-    """Let a short process use the expressions that others have compiled."""
+def begin_short() -> None:
+    """Spare this process what plans do not use, and expressions that others have compiled."""
+    os.environ.setdefault(_BLAS_THREADS, "1")  # starting them takes numpy 0.05 s, and they help nobody here
     from workbench.entry.compiled import use_compiled
+    from workbench.entry.lazy_imports import import_less
     from workbench.places import user_cache
 
+    import_less()
     with suppress(OSError, RuntimeError):  # the user has no home
         use_compiled(user_cache())
 

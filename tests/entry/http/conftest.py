@@ -24,6 +24,17 @@ USUAL = ConnectionLimits()
 TOKEN = "t" * 32
 
 
+@pytest.fixture(scope="session")
+def _caches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("caches")
+
+
+@pytest.fixture(autouse=True)
+def _shared_cache(_caches: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have planners of all tests compile and parse what the program brings once, as a user's do."""
+    monkeypatch.setenv("WORKBENCH_CACHE", str(_caches))
+
+
 def service_of(root: Path, **options: Any) -> Service:
     """Return a server of the projects below a directory."""
     return Service(ServedProjects([root], root), **options)

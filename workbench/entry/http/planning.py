@@ -18,11 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Final
 
+from workbench.entry.compiled import keep_compiled
 from workbench.entry.http.guard import defect_failure, status_of
 from workbench.entry.http.planner import end_with_parent, read_frame, write_frame
 from workbench.entry.http.projects import OpenProject
 from workbench.entry.services.opening import CALLER, ENDED, CallEnd, CallEnded
-from workbench.entry.start import YOUNG_OBJECTS
+from workbench.entry.start import YOUNG_OBJECTS, begin_short
 from workbench.errors import WorkbenchError
 from workbench.records.conversion import decode_lossless, encode_lossless, encode_whole
 
@@ -32,6 +33,7 @@ _PAUSE: Final = 0.05  # seconds between two reports of progress
 def main() -> None:
     """Answer until stdin ends."""
     end_with_parent()
+    begin_short()
     gc.set_threshold(YOUNG_OBJECTS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's, which lets this one end
     answers = os.fdopen(os.dup(1), "wb")
@@ -47,6 +49,7 @@ def main() -> None:
         except BrokenPipeError:  # nobody is there any more
             break
     project.close()
+    keep_compiled()
     os._exit(0)
 
 
