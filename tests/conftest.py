@@ -148,6 +148,8 @@ class Work:
         self.git("add", "-A")
         raw = message.encode() if isinstance(message, str) else message
         self.git(
+            "-c",
+            "maintenance.auto=false",  # it takes another process to find that there is nothing to do
             "commit",
             "-q",
             "--allow-empty",
@@ -158,7 +160,16 @@ class Work:
             *options,
             given=raw,
         )
-        return self.git("rev-parse", "HEAD").decode().strip()
+        return self._head()
+
+    def _head(self) -> str:
+        """Return the id of the commit; git is asked where the files of a plain repository do not say it."""
+        git = self.root / ".git"
+        try:
+            reference = (git / "HEAD").read_text(encoding="utf-8").removeprefix("ref: ").strip()
+            return (git / reference).read_text(encoding="utf-8").strip()
+        except OSError:
+            return self.git("rev-parse", "HEAD").decode().strip()
 
     def copy(self, root: Path) -> Work:
         """Return a copy in another directory, with the clock where it is here."""
