@@ -42,6 +42,7 @@ class Sources:
         self._hashes = snapshot.hashes
         self._bytes: dict[str, bytes | Skipped] = {}
         self._files: dict[str, SourceFile | Skipped] = {}
+        self._unmasked: dict[str, SourceFile] = {}
 
     def data(self, path: str) -> bytes | Skipped:
         """Return a file's content with all that is in it: to search, never to show."""
@@ -61,7 +62,11 @@ class Sources:
     def read_unmasked(self, path: str) -> SourceFile | Skipped:
         """Return a file with its secrets, for whoever counts its lines and shows none."""
         data = self.data(path)
-        return data if isinstance(data, Skipped) else self._read(path, data, masked=False)
+        if isinstance(data, Skipped):
+            return data
+        if path not in self._unmasked:
+            self._unmasked[path] = self._read(path, data, masked=False)
+        return self._unmasked[path]
 
     def importers(self, path: str) -> int:
         """Return how many files import a file."""

@@ -73,7 +73,9 @@ def find_uses(
     read = read or sources.file
     index = sources.index
     homes = {index.positions[one.path] for one in defined if one.path in index.positions}
-    near = {*index.edges[np.isin(index.edges[:, 1], [*homes]), 0].tolist(), *homes}
+    is_home = np.zeros(index.count, np.bool_)
+    is_home[[*homes]] = True
+    near = {*index.edges[is_home[index.edges[:, 1]], 0].tolist(), *homes}
     folders = {index.paths[row].rpartition("/")[0] for row in homes}
     is_member = bool(defined) and all(one.symbol.parent for one in defined)
     needle, word = name.encode("utf-8", "surrogatepass"), word_pattern(name)

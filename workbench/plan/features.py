@@ -211,19 +211,20 @@ def feature_names(signal_names: tuple[str, ...]) -> tuple[str, ...]:
 
 def feature_matrix(candidates: CandidateMatrix) -> Float32:
     """Return float32 [c, f], columns as `feature_names(candidates.names)`."""
-    columns: list[Float32] = []
-    places = np.arange(len(candidates.positions), dtype=np.float32)
-    for column, name in enumerate(candidates.names):
-        values = candidates.values[:, column]
-        columns.append(_scale(name, values, float(candidates.best[column])))
-        if not name.startswith(_BOUNDED):
-            rank = np.empty(len(values), dtype=np.float32)
-            rank[np.argsort(-values, kind="stable")] = places
-            columns.append(np.where(values > 0, 1.0 / (1.0 + rank / 2.0), 0.0).astype(np.float32))
-            columns.append(np.log1p(np.maximum(values, 0)))
-    if not columns:
-        return np.zeros((len(candidates.positions), 0), dtype=np.float32)
-    return np.stack(columns, axis=1)
+    values = np.ascontiguousarray(candidates.values.T)
+    signals, count = values.shape
+    bounded = np.asarray([name.startswith(_BOUNDED) for name in candidates.names], dtype=np.bool_)
+    best = np.where(bounded | (candidates.best <= 0), np.float32(1.0), candidates.best)
+    free = np.flatnonzero(~bounded)
+    ranks = np.empty((len(free), count), dtype=np.float32)
+    order = np.argsort(-values[free], axis=1, kind="stable")
+    np.put_along_axis(ranks, order, np.arange(count, dtype=np.float32)[None], axis=1)
+    first = np.arange(signals) + 2 * (np.cumsum(~bounded) - ~bounded)  # the column that a signal begins at
+    columns = np.empty((signals + 2 * len(free), count), dtype=np.float32)
+    columns[first] = values / best[:, None]
+    columns[first[free] + 1] = np.where(values[free] > 0, 1.0 / (1.0 + ranks / 2.0), 0.0)
+    columns[first[free] + 2] = np.log1p(np.maximum(values[free], 0))
+    return np.ascontiguousarray(columns.T)
 
 
 def _scale(name: str, values: Float32, best: float) -> Float32:

@@ -25,7 +25,7 @@ from workbench.project.languages import is_changelog
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent
 from workbench.records.project import Role
-from workbench.text.distinct import number_distinct
+from workbench.text.distinct import find_among, number_distinct
 from workbench.text.terms import parts, words_of
 
 Float32 = NDArray[np.float32]
@@ -322,14 +322,13 @@ def _add_names(query: _Query, chunks: _Chunks, rows: Float32, idf: Float32) -> N
     terms = np.concatenate([one.cut.name_terms for one in files])
     counts = np.concatenate([np.diff(one.cut.name_starts) for one in files])
     owner = np.repeat(np.arange(total), counts)
-    at = np.minimum(np.searchsorted(query.terms, terms), len(query.terms) - 1)
-    asked = query.terms[at] == terms
+    at, asked = find_among(terms, query.terms)
     inverse, held = number_distinct(terms)
     rarity = np.log(1.0 + (total + 1.0) / held)[inverse]
     covers = np.bincount(owner, idf[at] * asked, total) / max(float(idf.sum()), 1e-9)
     shares = np.bincount(owner, rarity * asked, total) / np.maximum(np.bincount(owner, rarity, total), 1e-9)
     spelled = np.concatenate([one.cut.spelled for one in files])
-    exact = np.isin(spelled, np.asarray(sorted(query.words), np.uint32)) & (shares > 0)
+    exact = find_among(spelled, np.asarray(sorted(query.words), np.uint32))[1] & (shares > 0)
     offsets = np.cumsum([0, *sizes])[chunks.owner]
     for column, values in (
         (cuts.NAME, {"name": covers, "name_share": shares, "name_exact": exact}),

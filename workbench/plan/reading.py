@@ -134,8 +134,11 @@ def file_signals(blocks: Sequence[Float32], scores: Sequence[float]) -> Float32:
     the task's share of a name and the name's share of the task.
     """
 
+    highest = np.asarray([block.max(axis=0, initial=0.0) for block in blocks], np.float32)
+    highest = highest.reshape(-1, len(COLUMN))
+
     def best(column: str) -> Float32:
-        return np.asarray([_most(block[:, COLUMN[column]]) for block in blocks], dtype=np.float32)
+        return np.asarray(highest[:, COLUMN[column]])
 
     def over_best(values: Float32) -> Float32:
         return np.asarray(values / max(float(values.max(initial=0.0)), 1e-9), dtype=np.float32)

@@ -319,14 +319,14 @@ class Contents:
         data = read_bytes(self.root, path, self.cap)
         if isinstance(data, Skipped):
             return data
-        refused = content_refusal(path, data)
-        if refused is not None:
-            return Skipped(path, refused)
         known = self._known.get(path)
         if known is not None and known.data == data:
             self.hits += 1
             self._known.move_to_end(path)
             return known
+        refused = content_refusal(path, data)
+        if refused is not None:
+            return Skipped(path, refused)
         digest = content_hash(data)
         language, role = _language(path, data), role_of(path)
 

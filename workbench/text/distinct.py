@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from workbench.ports import Int64
 
 Item = TypeVar("Item")
@@ -28,6 +30,19 @@ def number_distinct(values: Int64) -> tuple[Int64, Int64]:
     numbers = np.empty(len(values), np.int64)
     numbers[order] = np.repeat(np.arange(len(counts)), counts)
     return numbers, counts
+
+
+def find_among(
+    values: NDArray[np.uint32], wanted: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where each value would be among some that are ascending, and whether it is there.
+
+    `np.isin` sorts them all.
+    """
+    if not len(wanted):
+        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
+    at = np.minimum(np.searchsorted(wanted, values), len(wanted) - 1)
+    return at, np.asarray(wanted[at] == values)
 
 
 def index_distinct(
