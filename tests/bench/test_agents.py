@@ -15,15 +15,16 @@ from bench.agents.score import outcome_of, outcomes, report
 from bench.agents.tasks import ARMS, ReadingTask, check_out, choose_tasks, read_tasks, write_tasks
 from bench.timeline import Timeline
 from store.git_diff import diff_hunks
-from tests.conftest import Work
+from tests.conftest import Work, make_repository
 from workbench.errors import UsageError
 
 SOURCE = "".join(f"line_{number} = {number}\n" for number in range(1, 41))
 
 
-@pytest.fixture
-def shop(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Timeline, list[str]]:
-    """A repository with five commits that have sentences, three of them wide, and their ids, oldest first."""
+@pytest.fixture(scope="session")
+def _changed_shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[Work, list[str]]:
+    """Make a repository with five commits that have sentences, three of them wide; their ids in order."""
+    work = make_repository(tmp_path_factory.mktemp("changed") / "work")
     for name in ("cart", "bill", "mail", "page"):
         work.write(f"{name}.py", SOURCE)
     work.write("README.md", "A shop.\n")
@@ -33,12 +34,21 @@ def shop(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[T
         for name in ("cart", "bill", "mail", "page") if number % 2 == 0 else ("cart",):
             work.write(f"{name}.py", SOURCE.replace("= 20\n", f"= {100 + number}\n"))
         shas.append(work.commit(f"change {number}"))
+    return work, shas
+
+
+@pytest.fixture
+def shop(
+    _changed_shop: tuple[Work, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Timeline, list[str]]:
+    """A copy of that repository, and the ids."""
+    work, shas = _changed_shop
     data = tmp_path / "reworded.jsonl"
     line = '{"repository": "work", "commit": "%s", "task": "Total %d is wrong.", "kind": "bugfix", '
     line += '"split": "test"}\n'
     data.write_text("".join(line % (sha, number) for number, sha in enumerate(shas)), encoding="utf-8")
     monkeypatch.setattr(reworded, "DATA", tmp_path)
-    return Timeline(work.root), shas
+    return Timeline(work.copy(tmp_path / "work").root), shas
 
 
 @pytest.fixture
@@ -189,7 +199,7 @@ def test_answers_are_compared_with_the_commit(place: Path, shop: tuple[Timeline,
     assert outcome.all_files == 0.75
 
 
-def test_the_baseline_reads_around_the_rarest_word(place: Path, work: Work) -> None:
+def test_the_baseline_reads_around_the_rarest_word(place: Path, shop: tuple[Timeline, list[str]]) -> None:
     """It greps for the words of the task and answers with what it read; its readings are scored by arm."""
     (task,) = read_tasks(place.parent)
     write_tasks(place.parent, [replace(task, text="The line_33 of the shop")])
@@ -198,7 +208,7 @@ def test_the_baseline_reads_around_the_rarest_word(place: Path, work: Work) -> N
     assert {(found.first, found.last) for found in reading.answer} == {(18, 48)}
     assert {one.command[0] for one in reading.asked} == {"task", "grep", "read"}
     assert scripted.read(place, "none") == reading
-    ((_task, kept, outcome),) = outcomes(place.parent, work.root.parent)
+    ((_task, kept, outcome),) = outcomes(place.parent, shop[0].repository.root.parent)
     assert (kept.reader, outcome.first_file) == ("scripted-none", 1.0)
 
 

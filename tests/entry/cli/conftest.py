@@ -86,10 +86,10 @@ def _package(tmp_path_factory: pytest.TempPathFactory) -> Work:
 @pytest.fixture
 def project(_package: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A copy of that repository, and the current directory in it."""
-    return _enter_copy(_package, tmp_path, monkeypatch)
+    return enter_copy(_package, tmp_path, monkeypatch)
 
 
-def _enter_copy(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+def enter_copy(work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
     copied = work.copy(tmp_path / "work")
     monkeypatch.chdir(copied.root)
     return copied
@@ -106,7 +106,7 @@ def _indexed_package(_package: Work, tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture
 def indexed(_indexed_package: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A copy of the indexed repository, and the current directory in it."""
-    return _enter_copy(_indexed_package, tmp_path, monkeypatch)
+    return enter_copy(_indexed_package, tmp_path, monkeypatch)
 
 
 @pytest.fixture

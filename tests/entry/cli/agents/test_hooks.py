@@ -6,13 +6,17 @@ import json
 import os
 import re
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.entry.cli.conftest import Run
+from tests.conftest import Work
+from tests.entry.cli.conftest import Run, enter_copy
+from workbench.entry.cli import main
 from workbench.entry.hooks.handlers import respond
 
 PAGE = Path(__file__).parents[4] / "docs" / "agents.md"
@@ -26,15 +30,41 @@ SESSION = "5f0c1f7e-0000-4000-8000-000000000001"
 Ask = Callable[..., Any]
 
 
-@pytest.fixture
-def ask(project: Any, run: Run) -> Ask:
-    """An indexed project with a rule that forbids a command; asks a hook, returns the answer decoded."""
-    project.write("AGENTS.md", "- Never push with force.\n")
-    assert run("index").code == 0
-    rules = run("rules", "list", "--json").json()["rules"]
-    [forced] = [rule["id"] for rule in rules if "force" in rule["rule"]]
+@pytest.fixture(scope="session")
+def _guarded_package(_package: Work, tmp_path_factory: pytest.TempPathFactory) -> Work:
+    """Make an indexed project with a rule that forbids a command."""
+    work = _package.copy(tmp_path_factory.mktemp("guarded") / "work")
+    work.write("AGENTS.md", "- Never push with force.\n")
+
+    def run(*words: str) -> str:
+        with redirect_stdout(StringIO()) as printed:
+            assert main.run(["--project", str(work.root), *words]) == 0
+        return printed.getvalue()
+
+    run("index")
+    [forced] = [
+        one["id"] for one in json.loads(run("rules", "list", "--json"))["rules"] if "force" in one["rule"]
+    ]
     check = '{"command": "git push --force", "decision": "deny"}'
-    assert run("rules", "edit", forced, "--authority", "absolute", "--check", check).code == 0
+    run("rules", "edit", forced, "--authority", "absolute", "--check", check)
+    return work
+
+
+@pytest.fixture
+def project(_guarded_package: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+    """A copy of that project, and the current directory in it."""
+    return enter_copy(_guarded_package, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def package(_package: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
+    """A copy of the repository alone."""
+    return enter_copy(_package, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def ask(project: Work) -> Ask:
+    """Ask a hook in that project, and return the answer decoded."""
 
     def hook(name: str, agent: str = "claude", /, **given: Any) -> Any:
         payload = {"session_id": SESSION, "cwd": str(project.root), "hook_event_name": name, **given}
@@ -52,7 +82,7 @@ def answer(data: bytes, name: str, agent: str) -> Any:
     return json.loads(reply.output) if reply.output else None
 
 
-def test_the_page_shows_what_is_answered(ask: Ask, project: Any) -> None:
+def test_the_page_shows_what_is_answered(ask: Ask, project: Work) -> None:
     """Each payload of `docs/agents.md`, one after the other, gets the answer under it (UPDATE_GOLDENS=1)."""
     del ask
     count = 0
@@ -73,7 +103,7 @@ def test_the_page_shows_what_is_answered(ask: Ask, project: Any) -> None:
     assert now == page
 
 
-def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> None:
+def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Work) -> None:
     """Prompts are episodes with what their tools touched; `stats --usage` counts what became of the files."""
     path = str(project.root / "pkg" / "auth.py")
     ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
@@ -126,7 +156,7 @@ def test_a_session_is_recorded_and_counted(ask: Ask, run: Run, project: Any) -> 
     assert "claude  UserPromptSubmit" in run("stats", "--usage").out
 
 
-def test_what_no_hook_saw_is_the_delta_of_the_prompt(ask: Ask, run: Run, project: Any) -> None:
+def test_what_no_hook_saw_is_the_delta_of_the_prompt(ask: Ask, run: Run, project: Work) -> None:
     """A file that a shell command changed during a turn is in its episode, as what changed on disk."""
     ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")
     project.write("pkg/auth.py", "AUTH = 1\n")
@@ -139,7 +169,7 @@ def test_what_no_hook_saw_is_the_delta_of_the_prompt(ask: Ask, run: Run, project
 
 
 def test_an_import_takes_the_place_of_what_hooks_recorded(
-    ask: Ask, run: Run, project: Any, tmp_path: Path
+    ask: Ask, run: Run, project: Work, tmp_path: Path
 ) -> None:
     """One prompt is one task and one call one breach, whoever recorded it, however often it is imported."""
     task = "the jwt token is not refreshed after a 401"
@@ -221,7 +251,7 @@ def test_context_keeps_to_its_characters(ask: Ask, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_compaction_puts_the_transcript_aside(
-    ask: Ask, run: Run, project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ask: Ask, run: Run, project: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is about to be lost is in the stash once, if it is the agent's own transcript and wanted."""
     path = Path.home() / ".claude" / "projects" / "shop" / f"{SESSION}.jsonl"
@@ -247,20 +277,20 @@ def test_a_compaction_puts_the_transcript_aside(
     assert stashed() == once
 
 
-def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(project: Any, run: Run) -> None:
+def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(package: Any, run: Run) -> None:
     """One file under the names of several agents: none gets its rules again, in no hook and no plan."""
     rule = "Never edit the generated schema by hand."
-    (project.root / "CLAUDE.md").unlink()
+    (package.root / "CLAUDE.md").unlink()
     head = "---\nalwaysApply: true\n---\n\n"
-    project.write(".agents/base.md", f"{head}- {rule}\n- Read the schema before changing tokens.\n")
+    package.write(".agents/base.md", f"{head}- {rule}\n- Read the schema before changing tokens.\n")
     for name, target in (
         (".cursor/rules/base.mdc", "../../.agents/base.md"),
         ("CLAUDE.md", ".agents/base.md"),
         ("AGENTS.md", ".agents/base.md"),
     ):
-        (project.root / name).parent.mkdir(parents=True, exist_ok=True)
-        (project.root / name).symlink_to(target)
-    project.write("GEMINI.md", "- Never push on Fridays.\n")
+        (package.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (package.root / name).symlink_to(target)
+    package.write("GEMINI.md", "- Never push on Fridays.\n")
     assert run("index").code == 0
     prompt = "change the schema of tokens by hand"
     given = {"source": "startup", "prompt": prompt, "tool_name": "Task", "tool_input": {"prompt": prompt}}
@@ -268,7 +298,7 @@ def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(proj
     found = []
     for agent, events in names.items():
         for event in events:
-            payload = {"session_id": f"{agent} {event}", "cwd": str(project.root), "hook_event_name": event}
+            payload = {"session_id": f"{agent} {event}", "cwd": str(package.root), "hook_event_name": event}
             found.append(json.dumps(answer(json.dumps({**payload, **given}).encode(), event, agent)))
     plans = [run("plan", prompt, "--agent", one, "--json").json() for one in ("claude", "cursor", "codex")]
     found += [plan["context"]["text"] for plan in plans]
@@ -282,20 +312,20 @@ def test_rules_of_linked_files_are_not_repeated_to_the_agent_that_loads_one(proj
     assert rule in run("plan", prompt, "--agent", "codex", "--pin", pinned).out
 
 
-def test_a_session_starts_with_each_rule_once(project: Any, run: Run) -> None:
+def test_a_session_starts_with_each_rule_once(package: Any, run: Run) -> None:
     """What files of several agents say in the same words is said once, and not to who loads one of them.
 
     So do prompts: a copy of what the session has is nothing new.
     """
-    project.write("CLAUDE.md", "- Never push with force.\n")
-    project.write("AGENTS.md", "- Never push with force!\n- Never log tokens; mask them.\n")
-    project.write(".github/copilot-instructions.md", "- Never log tokens: mask them.\n")
+    package.write("CLAUDE.md", "- Never push with force.\n")
+    package.write("AGENTS.md", "- Never push with force!\n- Never log tokens; mask them.\n")
+    package.write(".github/copilot-instructions.md", "- Never log tokens: mask them.\n")
     assert run("index").code == 0
 
     def said(agent: str, event: str, session: str = "a") -> list[str]:
         payload = {
             "session_id": f"{agent}-{session}",
-            "cwd": str(project.root),
+            "cwd": str(package.root),
             "hook_event_name": event,
             "source": "startup",
             "prompt": "the jwt token is not refreshed after a 401",
@@ -310,7 +340,7 @@ def test_a_session_starts_with_each_rule_once(project: Any, run: Run) -> None:
     assert said("claude", "UserPromptSubmit", "b") == []
 
 
-def test_what_is_added_is_recorded_by_its_name(ask: Ask, project: Any) -> None:
+def test_what_is_added_is_recorded_by_its_name(ask: Ask, project: Work) -> None:
     """Journals know which files and rules a prompt was given, and hold no line of them."""
     code = (project.root / "pkg" / "auth.py").read_text().splitlines()
     given = ask("UserPromptSubmit", prompt="the jwt token is not refreshed after a 401")

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from tests.entry.cli.conftest import Run
 from workbench.config_layers import load
 from workbench.entry.hooks import run as hook_run
 from workbench.entry.hooks.handlers import HookReply, respond
@@ -21,9 +20,14 @@ Ask = Callable[..., HookReply]
 
 
 @pytest.fixture
-def ask(project: Any, run: Run) -> Ask:
-    """An indexed project; asks a hook and records what follows."""
-    assert run("index").code == 0
+def project(indexed: Any) -> Any:
+    """An indexed project."""
+    return indexed
+
+
+@pytest.fixture
+def ask(project: Any) -> Ask:
+    """Ask a hook and record what follows."""
 
     def hook(name: str, /, **given: Any) -> HookReply:
         payload = {"session_id": "s", "cwd": str(project.root), "hook_event_name": name, **given}
@@ -86,10 +90,10 @@ def test_only_what_ends_a_turn_leaves_something(ask: Ask) -> None:
     assert ask("SessionEnd").beside is not None
 
 
-def test_a_project_without_an_index_gets_none(project: Any) -> None:
+def test_a_project_without_an_index_gets_none(empty: Any) -> None:
     """A turn in a project that nothing was planned in imports no history."""
-    payload = {"session_id": "s", "cwd": str(project.root)}
-    (project.root / ".workbench").mkdir(exist_ok=True)
+    payload = {"session_id": "s", "cwd": str(empty.root)}
+    (empty.root / ".workbench").mkdir(exist_ok=True)
     assert respond(json.dumps(payload).encode(), "Stop", "claude").beside is None
 
 
