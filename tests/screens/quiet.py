@@ -8,8 +8,8 @@ threads is not seen; so while a worker or a job runs, Textual's own wait goes on
 Frames are drawn once the loop is quiet, one for all that changed: nobody looks at those between. An app
 without a terminal writes none, so that only widgets of our own render their lines, which may ask for rows;
 those of Textual are drawn where a test looks at the screen. Style sheets are parsed once for all apps of a
-run. What Textual looks up in classes for each message is looked up once, and strips keep no caches, of which
-a test uses none. A toast stays for the test.
+run. What Textual looks up in classes for each message is looked up once, nothing is logged to a console that
+nobody opened, and strips keep no caches, of which a test uses none. A toast stays for the test.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from time import monotonic
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Final
 from unittest.mock import patch
 from weakref import WeakSet
 
-from textual import _callback, _wait
+from textual import Logger, _callback, _wait
 from textual._compositor import Compositor
 from textual._context import active_app, visible_screen_stack
 from textual.app import App
@@ -36,7 +36,7 @@ from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.screen import Screen
-from textual.widget import Widget
+from textual.widget import AwaitMount, Widget
 
 STEP: Final = _wait.SLEEP_GRANULARITY
 _TOAST: Final = 3_600  # seconds: a busy machine takes longer over a key than a toast is shown
@@ -50,7 +50,7 @@ _JOINED: Final[dict[tuple[Any, ...], list[RuleSet]]] = {}
 _MAP: Final = vars(Stylesheet)["rules_map"].fget
 _MAPPED: Final[dict[int, dict[str, list[RuleSet]]]] = {}
 _HANDLERS: Final = MessagePump._get_dispatch_methods
-_HANDLED: Final[dict[tuple[type, str, type], bool]] = {}
+_HANDLED: Final[dict[tuple[type, str, type], tuple[tuple[type, str], ...] | None]] = {}
 _PARAMETERS: Final = _callback._count_parameters
 _COUNTED: Final[dict[CodeType, int]] = {}
 _UNDRAWN: Final[WeakSet[App[Any]]] = WeakSet()
@@ -158,26 +158,52 @@ def map_once(sheet: Stylesheet) -> dict[str, list[RuleSet]]:
 def find_handlers(
     pump: MessagePump, name: str, message: Message
 ) -> Iterable[tuple[type, Callable[[Message], Awaitable[Any]]]]:
-    """Return the handlers of a message, as far as a class has any for messages of its class."""
+    """Return the handlers of a message; which have its name is known where none is decorated."""
     key = (type(pump), name, type(message))
     if key not in _HANDLED:
-        classes = [one for one in type(message).__mro__ if issubclass(one, Message)]
-        _HANDLED[key] = any(
-            f"_{name}" in vars(each)
-            or name in vars(each)
-            or not vars(each).get("_decorated_handlers", {}).keys().isdisjoint(classes)
-            for each in type(pump).__mro__
-        )
-    return _HANDLERS(pump, name, message) if _HANDLED[key] else ()
+        _HANDLED[key] = named_handlers(*key)
+    named = _HANDLED[key]
+    return _HANDLERS(pump, name, message) if named is None else call_named(pump, message, named)
+
+
+def named_handlers(pump: type, name: str, message: type) -> tuple[tuple[type, str], ...] | None:
+    """Return which classes of a kind of widget have a handler by name; None if any has a decorated one."""
+    classes = [one for one in message.__mro__ if issubclass(one, Message)]
+    if any(not vars(each).get("_decorated_handlers", {}).keys().isdisjoint(classes) for each in pump.__mro__):
+        return None
+    names = (f"_{name}", name)
+    found = ((each, next((one for one in names if vars(each).get(one)), "")) for each in pump.__mro__)
+    return tuple((each, one) for each, one in found if one)
+
+
+def call_named(
+    pump: MessagePump, message: Message, named: Iterable[tuple[type, str]]
+) -> Iterator[tuple[type, Callable[[Message], Awaitable[Any]]]]:
+    """Yield handlers, as long as none before said that it is enough."""
+    for each, name in named:
+        if message._no_default_action:
+            break
+        method = vars(each)[name]
+        if not getattr(method, "_textual_on", None):
+            yield each, method.__get__(pump, each)
 
 
 def count_parameters(function: Callable[..., Any]) -> int:
     """Count the parameters of a function, once for all functions of the same code."""
+    if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
+        if function.__func__.__code__.co_argcount and not hasattr(function.__func__, "__wrapped__"):
+            return count_parameters(function.__func__) - 1
+    elif isinstance(function, AwaitMount):
+        return 0
     if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
         return _PARAMETERS(function)
     if function.__code__ not in _COUNTED:
         _COUNTED[function.__code__] = _PARAMETERS(function)
     return _COUNTED[function.__code__]
+
+
+def log_nothing(log: Logger, *message: object, **values: object) -> None:
+    """Log nothing: no console listens."""
 
 
 class NoCache:
@@ -242,6 +268,9 @@ def waiting_for_the_loop() -> Iterator[None]:
         patch.object(App, "NOTIFICATION_TIMEOUT", _TOAST),
         patch.object(MessagePump, "_get_dispatch_methods", find_handlers),
         patch("textual._callback._count_parameters", count_parameters),
+        patch.object(Logger, "event", property(lambda log: log)),
+        patch.object(Logger, "verbosity", lambda log, verbose: log),
+        patch.object(Logger, "__call__", log_nothing),
         patch("textual.strip.FIFOCache", lambda size: NO_CACHE),
     ):
         yield
