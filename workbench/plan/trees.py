@@ -240,7 +240,7 @@ def parse_trees(document: Mapping[str, Any], source: str) -> Trees:
         and (np.where(leaf, (low == own) & (high == own), (low > own) & (high > own))).all()
         and (np.maximum(low, high) < count).all()
         and ((roots >= 0) & (roots < count)).all()
-        and (np.bincount([*roots, *low[~leaf], *high[~leaf]], minlength=count) == 1).all()
+        and (np.bincount(np.concatenate([roots, low[~leaf], high[~leaf]]), minlength=count) == 1).all()
     )
     if not sound:
         raise ModelError(f"the trees of {source} are damaged", hint="reinstall, or name another model")
