@@ -51,7 +51,7 @@ from workbench.replay.datasets import Split
 from workbench.replay.metrics import auroc
 from workbench.replay.statistics import bootstrap, micro_f1_difference, micro_f1_interval, paired_permutation
 from workbench.rules.matching.calibration import MatchModel, load_match_model
-from workbench.rules.matching.lexical import RuleWords, _parts
+from workbench.rules.matching.lexical import _parts
 from workbench.text.postings import Postings
 
 BENCHMARK: Final = Path(__file__).resolve().parents[1] / "sample_data" / "rules_benchmark"
@@ -207,7 +207,7 @@ def with_bm25s(case: Case) -> Case:
     lengths = np.zeros(len(case.rules), np.int32)
     postings = Postings(index.terms, index.starts, index.documents, ones, lengths)
     weights = (index.values / np.repeat(idf, held) * (1 + K1)).astype(np.float32)
-    words = RuleWords(postings, case.index.words.texts, weights)
+    words = replace(case.index.words, postings=postings, weights=weights)
     return replace(case, index=replace(case.index, words=words))
 
 

@@ -96,6 +96,38 @@ def test_order_of_rules_does_not_matter(rules: list[Rule], text: str, random: ob
     assert np.allclose(first[order], second, atol=1e-6)
 
 
+@given(RULES, TEXTS, st.integers(1, 4))
+def test_copies_make_no_rule_less_telling(rules: list[Rule], text: str, times: int) -> None:
+    """What the files of several agents repeat is matched as if one of them had it."""
+    copies = [replace(one, id=f"{one.id}-{time}") for time in range(times) for one in rules]
+    alone, repeated = (
+        lexical_relevance(index_words(rules), text),
+        lexical_relevance(index_words(copies), text),
+    )
+    assert np.allclose(np.tile(alone, times), repeated, atol=1e-5)
+
+
+def test_rules_that_say_nothing_are_no_copies(rule: Make) -> None:
+    """Where examples are all that rules have, each rule is one."""
+    rules = [rule(str(n), "", name=f"intent{n}", examples=(f"message{n}",)) for n in range(9)]
+    assert index_words(rules).shares.tolist() == [1.0] * 9
+    assert index_words([*rules, replace(rules[0], id="again")]).shares.sum() == 9
+
+
+def test_the_order_of_words_makes_no_other_rule(rule: Make) -> None:
+    """Four files that say one thing under their own titles are one rule; one of them alone finds it, too."""
+    others = [rule(str(n), f"Other thing number{n}.") for n in range(10)]
+    said = (
+        "Never use floats for money; amounts are cents.",
+        "Amounts are cents: never use floats for money!",
+    )
+    copies = [rule(f"c{n}", said[n % 2], name=f"Title of file{n}") for n in range(4)]
+    one, four = (
+        lexical_relevance(index_words([*others, *copies[:count]]), "floats money")[10] for count in (1, 4)
+    )
+    assert four > 0.9 * one > 0.2
+
+
 @given(RULES)
 def test_arrays_bring_the_index_back(rules: list[Rule]) -> None:
     """An index kept as arrays is the same again."""
@@ -114,6 +146,7 @@ def test_damaged_arrays_are_refused(rule: Make) -> None:
         ("rules.docs", np.full(len(arrays["rules.docs"]), 9, np.int32)),
         ("rules.starts", arrays["rules.starts"][::-1]),
         ("weights", arrays["weights"][:-1]),
+        ("said", arrays["said"][:-1]),
         ("texts", np.asarray(0)),
     ):
         with pytest.raises(ValueError, match=r"rules' words|rules do not add up"):

@@ -144,8 +144,8 @@ def absolute_rules(project: OpenedProject, config: Config, call: HookCall) -> li
     from workbench.rules.descriptions import FileNames
     from workbench.rules.matching.context import make_context
     from workbench.rules.matching.filters import reject
+    from workbench.rules.matching.lexical import wording
     from workbench.rules.matching.match import RuleQuery
-    from workbench.rules.matching.selection import wording
     from workbench.rules.precedence.own_files import loaded_files
 
     rules, _ = current_rules(project.root, config)

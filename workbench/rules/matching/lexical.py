@@ -3,13 +3,16 @@
 Evidence is counted in information: the idf of the shared terms, in units of what it takes to single out one
 rule of all, ln(1 + n). It is absolute, where a score divided by the message's best would give the best match
 full marks whatever it shares. Ideas: BM25's saturation (a term in several examples counts more, but not as
-often) and its length pivot, mild because rules are short.
+often) and its length pivot, mild because rules are short. Files of several agents repeat each other, and a
+rule is no less telling for that: those with the same words count as one.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -33,6 +36,7 @@ _POSTINGS = "rules"  # the name of the lists among arrays
 _DECIMALS = 6
 _ENOUGH = 20  # texts that tell which terms are common
 _LONG = 12  # terms
+_MARKS = re.compile(r"(?<=[\w`)\"'*])[.,;:!]+(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,12 +44,15 @@ class RuleWords:
     """The terms of rules: posting lists that count in how many parts of a rule a term is, and their weights.
 
     `texts` is how many texts there are: what rules say, and all of their examples. `weights` float32 [p] are
-    parallel to the postings.
+    parallel to the postings. `said` int64 [n] is the same for rules with the same words, in whatever order;
+    `shares` float64 [n] is what each counts of these, 1 for a rule that no other repeats.
     """
 
     postings: Postings
     texts: int
     weights: NDArray[np.float32]
+    said: NDArray[np.int64]
+    shares: Float64
 
     @property
     def count(self) -> int:
@@ -57,6 +64,7 @@ class RuleWords:
             isinstance(other, RuleWords)
             and (self.texts, self.postings) == (other.texts, other.postings)
             and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self.said, other.said)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -64,7 +72,7 @@ class RuleWords:
 
 def index_words(rules: Sequence[Rule], numbers: WordNumbers | None = None) -> RuleWords:
     """Return the terms of rules: of what they say, and of each example message."""
-    return _weigh(build_postings(map(_parts, rules)), _texts_of(rules), numbers)
+    return _weigh(build_postings(map(_parts, rules)), _texts_of(rules), _hash_words(rules), numbers)
 
 
 def update_words(
@@ -101,23 +109,50 @@ def move_words(
     places = sorted(added)
     read = build_postings(_parts(added[place]) for place in places)
     postings = merge_postings([(words.postings, moved), (read, np.array(places, np.int32))], count)
-    return _weigh(postings, words.texts + _texts_of(added.values()) - _texts_of(gone), numbers)
+    said = np.zeros(count, np.int64)
+    said[moved[moved >= 0]] = words.said[moved >= 0]
+    said[places] = _hash_words([added[place] for place in places])
+    return _weigh(postings, words.texts + _texts_of(added.values()) - _texts_of(gone), said, numbers)
 
 
 def _texts_of(rules: Iterable[Rule]) -> int:
     return sum(1 + len(rule.examples) for rule in rules)
 
 
-def _weigh(postings: Postings, texts: int, numbers: WordNumbers | None) -> RuleWords:
+def wording(rule: Rule) -> str:
+    """Return a rule's words without what makes no difference to them: case, spaces, marks of sentences."""
+    return _MARKS.sub("", " ".join(rule.rule.split())).casefold()
+
+
+def _hash_words(rules: Iterable[Rule]) -> NDArray[np.int64]:
+    found = bytearray()
+    for rule in rules:
+        words = " ".join(sorted(wording(rule).split())) or repr(_texts(rule))
+        found += blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.frombuffer(bytes(found), "<i8").astype(np.int64)
+
+
+def _shares(said: NDArray[np.int64]) -> Float64:
+    _, kind, counts = np.unique(said, return_inverse=True, return_counts=True)
+    return np.asarray(1.0 / counts[kind])
+
+
+def _weigh(postings: Postings, texts: int, said: NDArray[np.int64], numbers: WordNumbers | None) -> RuleWords:
     numbers = numbers or load_match_model().words
-    held = np.diff(postings.starts)
+    shares = _shares(said)
     repeats = postings.counts.astype(np.float64)
     weights = repeats * (1 + numbers.saturation) / (repeats + numbers.saturation)
-    informed = (weights * np.repeat(_idf(held, postings.size), held)) ** 2
+    informed = (weights * np.repeat(_idf(_holders(postings, shares), shares), np.diff(postings.starts))) ** 2
     lengths = np.sqrt(np.bincount(postings.docs, informed, postings.size))
-    mean = math.fsum(lengths) / max(postings.size, 1)  # exact, whatever the order of the rules
+    mean = math.fsum(lengths * shares) / (math.fsum(shares) or 1.0)  # exact, whatever the order of the rules
     weights /= (1 - numbers.pivot + numbers.pivot * lengths / (mean or 1.0))[postings.docs]
-    return RuleWords(postings, texts, weights.astype(np.float32))
+    return RuleWords(postings, texts, weights.astype(np.float32), said, shares)
+
+
+def _holders(postings: Postings, shares: Float64) -> Float64:
+    """Return float64 [t], how many rules have each term, those with the same words counted as one."""
+    sums = np.concatenate([[0.0], np.cumsum(shares[postings.docs])])
+    return np.asarray(np.round(sums[postings.starts[1:]] - sums[postings.starts[:-1]], _DECIMALS))
 
 
 def shared_information(words: RuleWords, text: str) -> Float64:
@@ -126,12 +161,11 @@ def shared_information(words: RuleWords, text: str) -> Float64:
     if not words.count:
         return scores
     postings = words.postings
-    columns = _known_columns(postings, count_terms(text))
-    idf = _idf(postings.starts[columns + 1] - postings.starts[columns], words.count)
-    for column, information in zip(columns.tolist(), idf.tolist(), strict=True):
-        span = postings.span(column)
+    spans = [postings.span(column) for column in _known_columns(postings, count_terms(text)).tolist()]
+    held = np.array([round(float(words.shares[postings.docs[span]].sum()), _DECIMALS) for span in spans])
+    for span, information in zip(spans, _idf(held, words.shares).tolist(), strict=True):
         scores[postings.docs[span]] += information * words.weights[span]
-    return np.round(scores / math.log1p(words.count), _DECIMALS)
+    return np.round(scores / math.log1p(_count(words.shares)), _DECIMALS)
 
 
 def lexical_relevance(words: RuleWords, text: str, numbers: WordNumbers | None = None) -> NDArray[np.float32]:
@@ -140,7 +174,8 @@ def lexical_relevance(words: RuleWords, text: str, numbers: WordNumbers | None =
     shared = shared_information(words, text)
     if not len(shared):
         return shared.astype(np.float32)
-    rest = (round(float(shared.sum()), _DECIMALS) - shared) / max(len(shared) - 1, 1)
+    total, count = float((shared * words.shares).sum()), _count(words.shares)
+    rest = (round(total, _DECIMALS) - shared) / max(count - 1, 1)
     ahead = (np.maximum(shared - numbers.others * rest, 0.0) / numbers.even) ** numbers.steepness
     return (ahead / (1 + ahead)).astype(np.float32)
 
@@ -190,19 +225,25 @@ def shared_words(rule: Rule, text: str, limit: int = 4) -> tuple[str, ...]:
 def words_arrays(words: RuleWords) -> dict[str, NDArray[Any]]:
     """Return the index as arrays by name, for whoever keeps it."""
     texts = np.array([words.texts], np.int64)
-    return {"texts": texts, "weights": words.weights, **pack_postings(words.postings, _POSTINGS)}
+    return {
+        "texts": texts,
+        "weights": words.weights,
+        "said": words.said,
+        **pack_postings(words.postings, _POSTINGS),
+    }
 
 
 def words_from(arrays: Mapping[str, NDArray[Any]]) -> RuleWords:
     """Return the index kept as arrays. Raises ValueError or KeyError if they do not fit together."""
     postings = unpack_postings(arrays, _POSTINGS)
     texts, weights = int(arrays["texts"].reshape(-1)[0]), np.asarray(arrays["weights"], np.float32)
-    whole = len(weights) == len(postings.docs) and texts >= postings.size
+    said = np.asarray(arrays["said"], np.int64)
+    whole = len(weights) == len(postings.docs) and len(said) == postings.size <= texts
     if not whole or postings.starts[0] != 0 or (np.diff(postings.starts) < 0).any():
         raise ValueError("the arrays of the rules' words do not fit together")
     if len(postings.docs) and not 0 <= postings.docs.min() <= postings.docs.max() < postings.size:
         raise ValueError("the rules' words name rules that are not there")
-    return RuleWords(postings, texts, weights)
+    return RuleWords(postings, texts, weights, said, _shares(said))
 
 
 def _known_columns(postings: Postings, terms: Iterable[str]) -> NDArray[np.int64]:
@@ -226,5 +267,9 @@ def _texts(rule: Rule) -> tuple[object, ...]:
     return rule.name, rule.condition_text, rule.rule, rule.action_text, rule.examples
 
 
-def _idf(held: NDArray[np.int64], count: int) -> Float64:
-    return np.log1p((count - held + 0.5) / (held + 0.5))
+def _count(shares: Float64) -> float:
+    return round(float(shares.sum()), _DECIMALS)
+
+
+def _idf(held: Float64, shares: Float64) -> Float64:
+    return np.asarray(np.log1p((_count(shares) - held + 0.5) / (held + 0.5)))

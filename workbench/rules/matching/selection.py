@@ -7,7 +7,6 @@ whose scope does. Each class has a cap and all share a token limit, so that rule
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -19,12 +18,12 @@ from workbench.records.dataclass import dataclass
 from workbench.records.rules import Activation, Authority, Rule
 from workbench.rules.matching.context import RuleContext, held_by
 from workbench.rules.matching.filters import MatchColumns, RuleQuery, match_columns_of, passing, reject
+from workbench.rules.matching.lexical import wording
 from workbench.rules.matching.match import MatchReport, RuleMatch
 
 if TYPE_CHECKING:
     from workbench.rules.conflicts.findings import Duplicate
 
-_MARKS = re.compile(r"(?<=[\w`)\"'*])[.,;:!]+(?=\s|$)")
 
 Claim = tuple[Rule, str]
 """A rule and why it is to be in the plan."""
@@ -260,11 +259,6 @@ def _adds_nothing(found: Duplicate, inside: Mapping[str, Rule]) -> str:
         f"adds nothing to the rule of {_origin(inside[found.keep])}, which is in the pack; settle it by "
         f"`{settle} --suggested`, or with `--action keep-both` to have both"
     )
-
-
-def wording(rule: Rule) -> str:
-    """Return a rule's words without what makes no difference to them: case, spaces, marks of sentences."""
-    return _MARKS.sub("", " ".join(rule.rule.split())).casefold()
 
 
 def _place(rule: Rule) -> tuple[bool, int, str]:
