@@ -31,7 +31,7 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def _attached() -> Iterator[None]:
     """Let an app keep the file of its tables attached until somebody writes to it, on a busy machine, too."""
     with patch.object(table_attachment, "MOST_SECONDS", 3600.0):

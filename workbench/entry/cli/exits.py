@@ -14,7 +14,8 @@ BROKEN_PIPE = 141
 
 MEANINGS = {
     OK: "done",
-    ERROR: "it could not be done; the message says why and what to try; `rules lint`: it found something",
+    ERROR: "it could not be done; the message says why and what to try;"
+    " `rules lint`: it found a warning or worse (`--fail-on`)",
     USAGE: "the command, an option or a setting makes no sense as given",
     STALE: "`--strict` was asked and files changed since the index was made",
     GATE: "`--gate`: a gate failed or could not be evaluated; stderr names it",
