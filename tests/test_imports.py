@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -184,6 +185,19 @@ def test_short_commands_start_no_threads_of_numpy(
     monkeypatch.setattr(os, "environ", {"OPENBLAS_NUM_THREADS": "4"})
     start.main()
     assert os.environ["OPENBLAS_NUM_THREADS"] == "4"
+
+
+@pytest.mark.skipif(not hasattr(os, "statvfs"), reason="the disk is asked as POSIX does")
+@pytest.mark.parametrize("free", [0, 1 << 30])
+def test_nothing_is_compiled_to_a_full_disk(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
+    """A part of a module that is kept for the whole would break every later command."""
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free, f_frsize=1))
+    monkeypatch.setattr(sys, "argv", ["workbench", "serve"])
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr("gc.set_threshold", lambda _: None)
+    monkeypatch.setattr("workbench.entry.cli.main.main", lambda: None)
+    start.main()
+    assert sys.dont_write_bytecode is (free == 0)
 
 
 def test_a_plan_on_an_indexed_project_imports_what_it_uses(

@@ -30,6 +30,8 @@ FILES, COMMITS = 180, 340
 
 _SYNC = """
 import os, resource, sys
+sys.dont_write_bytecode = True  # with little room Python would keep the part of a module that fits
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 from dataclasses import replace
 from pathlib import Path
 from workbench.config import Config

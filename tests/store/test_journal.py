@@ -275,6 +275,7 @@ def test_what_was_appended_without_waiting_is_brought_to_disk_later(
 
 FILE_LIMIT = """
 import resource, sys
+sys.dont_write_bytecode = True  # Python would keep the part of a module that fits
 from pathlib import Path
 from store.clock import SystemClock
 from store.journal import FileJournal

@@ -957,6 +957,7 @@ def test_a_full_disk_is_told_and_harms_nothing(
     put(journal, *[episode(n, task_text="long " * 400 + str(n)) for n in range(600)])
     code = """
 import resource, sys
+sys.dont_write_bytecode = True  # Python would keep the part of a module that fits
 from pathlib import Path
 from store.clock import SystemClock
 from store.journal import FileJournal

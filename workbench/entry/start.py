@@ -16,11 +16,14 @@ YOUNG_OBJECTS: Final = 70_000
 _OF_A_PLAN: Final = 300_000  # one is over before it has made so many
 _SHORT: Final = frozenset({"plan", "rank", "show", "hook", "stats", "gain"})
 _BLAS_THREADS: Final = "OPENBLAS_NUM_THREADS"
+_ROOM: Final = 1 << 24
+"""Bytes that have to be free where modules are compiled to."""
 
 
 def main() -> None:
     """Run the program and exit with its code. A hook loads nothing that only commands need."""
     _open_closed_streams()
+    _compile_where_there_is_room()
     words = sys.argv[1:]
     if words and words[0] in _SHORT:
         begin_short()
@@ -54,6 +57,16 @@ def _open_closed_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - as long as the process
+
+
+def _compile_where_there_is_room() -> None:
+    """Keep no compiled module on a disk that is nearly full.
+
+    Python before 3.14 keeps the part that fits, and every program that imports the module from then on fails.
+    """
+    with suppress(OSError, AttributeError):  # Windows has no such call, and says when a disk is full
+        room = os.statvfs(os.path.dirname(__file__))
+        sys.dont_write_bytecode |= room.f_bavail * room.f_frsize < _ROOM
 
 
 def leave(code: int) -> NoReturn:
