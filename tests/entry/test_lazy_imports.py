@@ -30,9 +30,12 @@ USES = {
 }
 
 
-def run(code: str) -> list[str]:
+BEGIN = "from workbench.entry.lazy_imports import import_less; import_less()"
+
+
+def run(code: str, begin: str = BEGIN) -> list[str]:
     """Run code in a fresh interpreter that imports less, and return the lines it prints."""
-    code = f"from workbench.entry.lazy_imports import import_less; import_less()\n{PLANNING}{code}"
+    code = f"{begin}\n{PLANNING}{code}"
     return subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.splitlines()
@@ -41,6 +44,13 @@ def run(code: str) -> list[str]:
 def test_what_a_plan_imports_is_not_loaded() -> None:
     """The whole list waits to be asked, and what it would have imported is not there."""
     waiting, loaded = run(UNLOADED)
+    assert set(waiting.split()) == LATER
+    assert loaded == ""
+
+
+def test_a_short_command_imports_less_from_its_beginning() -> None:
+    """Nothing that its own beginning imports was loaded before."""
+    waiting, loaded = run(UNLOADED, "from workbench.entry.start import begin_short; begin_short()")
     assert set(waiting.split()) == LATER
     assert loaded == ""
 

@@ -43,11 +43,12 @@ def main() -> None:
 def begin_short() -> None:
     """Spare this process what plans do not use, and expressions that others have compiled."""
     os.environ.setdefault(_BLAS_THREADS, "1")  # starting them takes numpy 0.05 s, and they help nobody here
-    from workbench.entry.compiled import use_compiled
     from workbench.entry.lazy_imports import import_less
+
+    import_less()  # before anything else is imported
+    from workbench.entry.compiled import use_compiled
     from workbench.places import user_cache
 
-    import_less()
     with suppress(OSError, RuntimeError):  # the user has no home
         use_compiled(user_cache())
 
