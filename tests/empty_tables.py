@@ -1,8 +1,7 @@
 """A project's tables for tests of what uses them: made once for a process, and copied.
 
 Making them takes 40 ms of CPU, which a test of a command or of a screen did for each project. Queries over
-the few rows of a test take one thread, as a second one waits, and are not optimized, which takes longer than
-they do. `tests/store`, which is about tables and migrations, does all of it as the program does (`uncopied`),
+the few rows of a test are not optimized, which takes longer than they do. `tests/store`, which is about tables and migrations, does all of it as the program does (`uncopied`),
 and so do the processes that tests start. A connection that a project is done with serves the next one, which
 spares it 10 ms of CPU.
 """
@@ -58,7 +57,7 @@ def copied(directory: Path) -> Iterator[None]:
 
     with (
         patch.multiple(KeptConnection, attach=attach, _connect=connect, _discard_unused=discard_unused),
-        patch.dict(duck.SETTINGS, threads=1, disabled_optimizers=_optimizers()),
+        patch.dict(duck.SETTINGS, disabled_optimizers=_optimizers()),
     ):
         yield
     for connection in unused:
@@ -78,7 +77,7 @@ def uncopied() -> Iterator[None]:
     with (
         unlent(),
         patch.object(KeptConnection, "attach", _ATTACH),
-        patch.dict(duck.SETTINGS, threads=duck.THREADS, disabled_optimizers=""),
+        patch.dict(duck.SETTINGS, disabled_optimizers=""),
     ):
         yield
 
