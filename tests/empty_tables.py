@@ -1,9 +1,9 @@
 """A project's tables for tests of what uses them: made once for a process, and copied.
 
 Making them takes 40 ms of CPU, which a test of a command or of a screen did for each project. Queries over
-the few rows of a test are not optimized, which takes longer than they do. `tests/store`, which is about tables and migrations, does all of it as the program does (`uncopied`),
-and so do the processes that tests start. A connection that a project is done with serves the next one, which
-spares it 10 ms of CPU.
+the few rows of a test are not optimized, which takes longer than they do. `tests/store`, which is about
+tables and migrations, does all of it as the program does (`uncopied`), and so do the processes that tests
+start. A connection that a project is done with serves the next one, which spares it 10 ms of CPU.
 """
 
 from __future__ import annotations
