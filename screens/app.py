@@ -145,15 +145,20 @@ class WorkbenchApp(UndoApp):
 
     def show_section(self, identifier: str) -> None:
         """Go to a section and remember that it was the last one shown."""
-        self.place.section = identifier
+        self._note_section(identifier)
         self.switch_mode(identifier)
 
     async def go_to(self, identifier: str, key: str = "") -> None:
         """Go to a section and there to one thing, by its key, or to where it was."""
-        self.place.section = identifier
+        self._note_section(identifier)
         await self.switch_mode(identifier)
         if key and isinstance(self.screen, SectionScreen):
             self.screen.go_to(key)
+
+    def _note_section(self, identifier: str) -> None:
+        self.place.section = identifier
+        if self.keeper is not None:
+            self.keeper.look_soon()  # a busy machine may have looked between the key and this
 
     def report(self, text: str, *, severity: SeverityLevel = "information") -> None:
         """Show a short note over the screen; the text is data."""

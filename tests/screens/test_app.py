@@ -11,6 +11,7 @@ import pytest
 from textual._xterm_parser import XTermParser
 from textual.widgets import OptionList
 
+from screens import sitting
 from screens.app import WorkbenchApp
 from screens.chrome import CommandFooter, FooterEntry, TooSmall, TopBar, fit_entries, labels, styled_label
 from screens.commands import SECTIONS, commands_of, read_alt_digits
@@ -22,7 +23,7 @@ from screens.widgets.dialogs import LeaveQuestion
 from screens.widgets.form import FormField
 from tests.conftest import Connections
 from tests.processes import LONG
-from tests.screens.conftest import settle
+from tests.screens.conftest import press, settle
 from tests.screens.golden import SIZES, screen_text
 from workbench.errors import UsageError
 
@@ -387,6 +388,19 @@ async def test_the_place_is_found_again(tmp_path: Path) -> None:
         place.write_bytes(other)
         await pilot.press("q")
     assert place.read_bytes() == other  # nothing was changed here: the newer state is that one's
+
+
+async def test_a_section_that_opens_late_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a key may have its effect after the look that it led to."""
+    monkeypatch.setattr(sitting, "SOON", 0.001)
+    place = tmp_path / "p.json"
+    app = WorkbenchApp(tmp_path, watch=False, place_file=place)
+    async with app.run_test() as pilot:
+        await press(pilot, "y")
+        for section in ("rules", "plan"):
+            app.show_section(section)
+            await settle(pilot)
+        assert '"section":"plan"' in place.read_text(encoding="utf-8")
 
 
 async def test_a_damaged_place_costs_nothing_but_the_place(tmp_path: Path) -> None:
