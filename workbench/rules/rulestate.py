@@ -14,7 +14,7 @@ from workbench.rules.curation.rulestore import OWN, RuleStore
 from workbench.rules.curation.ruletype import STREAM
 from workbench.rules.reading.discovery import RuleSource, discover, read_source
 
-FORMAT: Final = 18
+FORMAT: Final = 19
 """That of a kept rulebook and of the terms in it: it changes with `TERMS_VERSION`, which no hook imports."""
 
 

@@ -125,11 +125,11 @@ def wording(rule: Rule) -> str:
 
 
 def _hash_words(rules: Iterable[Rule]) -> NDArray[np.int64]:
-    found = bytearray()
+    digests = bytearray()
     for rule in rules:
         words = " ".join(sorted(wording(rule).split())) or repr(_texts(rule))
-        found += blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return np.frombuffer(bytes(found), "<i8").astype(np.int64)
+        digests += blake2b(words.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.frombuffer(bytes(digests), "<i8").astype(np.int64)
 
 
 def _shares(said: NDArray[np.int64]) -> Float64:
