@@ -37,6 +37,8 @@ endef
 test deep: export MALLOC_TRIM_THRESHOLD_ := 1000000000
 test deep: export MALLOC_MMAP_THRESHOLD_ := 33554432
 test deep: export MALLOC_TOP_PAD_ := 4194304
+# Threads of NumPy's library spin after each product, for nothing: the program starts none either.
+test deep: export OPENBLAS_NUM_THREADS := 1
 
 # Python keeps what it compiled, as it does by default: tests start a few hundred programs.
 unexport PYTHONDONTWRITEBYTECODE

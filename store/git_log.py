@@ -15,7 +15,7 @@ from functools import partial
 
 from store import git_process
 from store.git_process import commit_time, hexadecimal, name
-from store.git_repository import Repository, head_state, resolve
+from store.git_repository import Repository, head_state, resolve, tip_of
 from workbench.beneath import open_plain
 from workbench.errors import GitError
 from workbench.records.episodes import ChangeKind, Commit, CommittedPaths, FileChange
@@ -48,20 +48,14 @@ def log_commits(
     to `unreadable`. Nothing is yielded when `until` is HEAD and no commit exists yet.
     Raises GitError for revisions that don't exist, and where none of all commits can be read.
     """
-    tip = resolve(repository, until)
+    tip = tip_of(repository, until) or (
+        until if hexadecimal(until) else None
+    )  # one that git cannot read
     if tip is None:
-        if until != "HEAD" and not hexadecimal(until):
+        if until != "HEAD":
             raise GitError(f"no commit is named {until!r}", hint="Check the name with: git log --oneline")
-        tip = until if hexadecimal(until) else head_state(repository).sha  # one that git cannot read, if any
-        if tip is None:
-            return
-    base = None if since_sha is None else resolve(repository, since_sha)
-    if since_sha is not None and base is None:
-        raise GitError(
-            f"commit {since_sha} is not in the repository",
-            hint="History was rewritten or pruned: import it again from the start.",
-        )
-    wanted = [tip] if base is None else [tip, f"^{base}"]
+        return
+    wanted = [tip] if since_sha is None else [tip, f"^{since_sha}"]
     options = ["-z", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-color"]
     options += ["--no-relative", "--no-notes", "--no-diff-merges", _FORMAT]
     counted = ["-M", "--numstat", *options]
@@ -80,11 +74,16 @@ def log_commits(
             failure = error
         else:
             return
+    if since_sha is not None and resolve(repository, since_sha) is None:
+        raise GitError(
+            f"commit {since_sha} is not in the repository",
+            hint="History was rewritten or pruned: import it again from the start.",
+        )
     from store.git_walk import read_apart, unread_commits  # where git has failed
 
-    shas, lost = unread_commits(repository, tip, base, limit, seen, merges=not no_merges)
+    shas, lost = unread_commits(repository, tip, since_sha, limit, seen, merges=not no_merges)
     found, failed = read_apart(shas, partial(_read_commits, repository, settings))
-    if not found and not seen and base is None:
+    if not found and not seen and since_sha is None:
         raise failure
     if unreadable is not None:
         unreadable |= lost | failed
@@ -149,15 +148,17 @@ def commit_parents(
 def count_commits(repository: Repository, *, since_sha: str | None = None, until: str = "HEAD") -> int:
     """Return how many commits without merges `log_commits` would yield, for progress bars.
 
-    Those that git cannot read are counted, too.
+    Those that git cannot read are counted, too, and all where `since_sha` is not there any more.
     """
-    tip = resolve(repository, until)
+    tip = tip_of(repository, until)
     if tip is None:
         return 0
     wanted = [tip] if since_sha is None else [tip, f"^{since_sha}"]
     try:
         return int(git_process.run(repository.root, ["rev-list", "--count", "--no-merges", *wanted, "--"]))
     except GitError:
+        if since_sha is not None and resolve(repository, since_sha) is None:
+            return count_commits(repository, until=until)
         from store.git_walk import unread_commits
 
         return len(unread_commits(repository, tip, since_sha, None, ())[0])
@@ -168,10 +169,14 @@ def count_after(repository: Repository, since_sha: str) -> int | None:
 
     Raises GitError.
     """
+    if not hexadecimal(since_sha):
+        return None
     wanted = ["rev-list", "--left-right", "--count", f"{since_sha}...HEAD", "--"]
     try:
         before, after = git_process.run(repository.root, wanted).split()
     except GitError:
+        if resolve(repository, since_sha) is None:
+            return None
         from store.git_walk import walk_history
 
         head = head_state(repository).sha

@@ -8,7 +8,7 @@ from functools import partial
 from store import git_process
 from store.git_diff import HUNK, PATCH_FLAGS, unquote
 from store.git_process import commit_time, name
-from store.git_repository import Repository, head_state, resolve
+from store.git_repository import Repository, tip_of
 from workbench.errors import GitError
 from workbench.records.worktree import CommitPatch, FilePatch, Hunk
 
@@ -30,7 +30,7 @@ def log_patches(
     blobs; in a partial clone the log ends where a blob is missing. Commits of which git cannot read the
     change are left out, and their ids added to `unreadable`. Raises GitError where it can read none.
     """
-    tip = resolve(repository, until) or head_state(repository).sha
+    tip = tip_of(repository, until)
     if tip is None:
         return
     options = ["-p", "-U0", "--no-notes", "--ignore-submodules=all", *PATCH_FLAGS, _FORMAT]

@@ -95,6 +95,14 @@ def resolve(repository: Repository, revision: str) -> str | None:
     return answer if hexadecimal(answer) else None
 
 
+def tip_of(repository: Repository, revision: str) -> str | None:
+    """Return the commit id a revision names, None when it names none; of HEAD without asking git (2 ms).
+
+    HEAD may name a commit that git cannot read. Raises GitError.
+    """
+    return head_state(repository).sha if revision == "HEAD" else resolve(repository, revision)
+
+
 def list_files(repository: Repository, under: str = "", only: Sequence[str] | None = None) -> Listing:
     """Return the tracked and the untracked, not ignored names, relative to the directory `under`.
 

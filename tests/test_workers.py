@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,12 @@ def test_uses_the_processor():
 }
 
 
-def run(directory: Path, *options: str) -> str:
-    """Run the tests of a directory in two workers; return what is printed."""
-    for name, code in MODULES.items():
+HANGS = {"test_hangs.py": "import time\ndef test_hangs(): time.sleep(600)\ndef test_comes_after(): pass\n"}
+
+
+def run(directory: Path, *options: str, modules: Mapping[str, str] = MODULES) -> str:
+    """Run tests in a directory in two workers; return what is printed."""
+    for name, code in modules.items():
         (directory / name).write_text(code, encoding="utf-8")
     plugins = ["-p", "tests.workers", "-p", "tests.cpu_report", "-p", "no:cacheprovider", "-p", "no:asyncio"]
     command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", str(directory), *plugins]
@@ -60,6 +64,14 @@ def test_reports_come_from_all_workers(tmp_path: Path) -> None:
 def test_a_run_stops_at_the_first_failure(tmp_path: Path) -> None:
     """`-x` ends all workers."""
     assert re.search(r"1 failed, [0-3] passed", run(tmp_path, "-x", "-k", "not dies"))
+
+
+def test_a_test_that_hangs_fails(tmp_path: Path) -> None:
+    """Its process ends with the stacks of its threads."""
+    ends = ("-o", "faulthandler_exit_on_timeout=true", "-o", "faulthandler_timeout=0.5")
+    printed = run(tmp_path, *ends, modules=HANGS)
+    assert re.search(r"1 failed, 1 passed", printed), printed
+    assert "the process of this test ended with exit code 1" in printed
 
 
 @pytest.mark.parametrize(("tests", "named"), [(1_999, []), (2_000, ["slow"])])

@@ -24,6 +24,8 @@ def main() -> None:
     """Run the program and exit with its code. A hook loads nothing that only commands need."""
     _open_closed_streams()
     _compile_where_there_is_room()
+    # Starting them takes numpy 0.05 s, they spin after each product, and those of ours are small.
+    os.environ.setdefault(_BLAS_THREADS, "1")
     words = sys.argv[1:]
     if words and words[0] in _SHORT:
         begin_short()
@@ -42,7 +44,6 @@ def main() -> None:
 
 def begin_short() -> None:
     """Spare this process what plans do not use, and expressions that others have compiled."""
-    os.environ.setdefault(_BLAS_THREADS, "1")  # starting them takes numpy 0.05 s, and they help nobody here
     from workbench.entry.lazy_imports import import_less
 
     import_less()  # before anything else is imported

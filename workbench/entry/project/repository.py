@@ -25,13 +25,10 @@ def version_control(repository: Repository) -> VersionControl:
     from workbench.plan.adapters import VersionControl
     from workbench.sessions.importers.git import Commits
 
-    def present(sha: str | None) -> str | None:
-        """Return a commit that is still there, None for one that was pruned."""
-        return None if sha is None else git_repository.resolve(repository, sha)
-
     def newest(limit: int | None, since: str | None, unreadable: set[str]) -> Iterator[Commit]:
+        present = None if since is None else git_repository.resolve(repository, since)  # it may be pruned
         return git_log.log_commits(
-            repository, limit=limit, since_sha=present(since), line_counts=False, unreadable=unreadable
+            repository, limit=limit, since_sha=present, line_counts=False, unreadable=unreadable
         )
 
     def patches(limit: int | None, since: str | None, unreadable: set[str]) -> Iterator[CommitPatch]:
@@ -39,21 +36,18 @@ def version_control(repository: Repository) -> VersionControl:
 
         return log_patches(repository, limit=limit, since_sha=since, unreadable=unreadable)
 
-    def distance(since: str) -> int | None:
-        return None if present(since) is None else git_log.count_after(repository, since)
-
     return VersionControl(
         head=partial(git_repository.head_state, repository),
         inputs=lambda: git_repository.listing_inputs(repository),
         touched=partial(touched_files, repository),
         commits=Commits(
             newest=newest,
-            count=lambda since: git_log.count_commits(repository, since_sha=present(since)),
+            count=lambda since: git_log.count_commits(repository, since_sha=since),
             lost=partial(git_log.lost_commits, repository),
             edge=partial(git_log.shallow_edge, repository),
         ),
         patches=patches,
-        distance=distance,
+        distance=partial(git_log.count_after, repository),
         operation=partial(git_repository.operation_of, repository),
     )
 
