@@ -48,9 +48,7 @@ def log_commits(
     to `unreadable`. Nothing is yielded when `until` is HEAD and no commit exists yet.
     Raises GitError for revisions that don't exist, and where none of all commits can be read.
     """
-    tip = tip_of(repository, until) or (
-        until if hexadecimal(until) else None
-    )  # one that git cannot read
+    tip = tip_of(repository, until) or (until if hexadecimal(until) else None)  # one that git cannot read
     if tip is None:
         if until != "HEAD":
             raise GitError(f"no commit is named {until!r}", hint="Check the name with: git log --oneline")
