@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -41,9 +42,10 @@ def run(directory: Path, *options: str, modules: Mapping[str, str] = MODULES) ->
     """Run tests in a directory in two workers; return what is printed."""
     for name, code in modules.items():
         (directory / name).write_text(code, encoding="utf-8")
-    plugins = ["-p", "tests.workers", "-p", "tests.cpu_report", "-p", "no:cacheprovider", "-p", "no:asyncio"]
+    plugins = ["-p", "tests.workers", "-p", "tests.cpu_report", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", "-c", "/dev/null", "--rootdir", str(directory), *plugins]
-    place = {"cwd": Path(__file__).parent.parent, "capture_output": True, "text": True, "check": False}
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    place = {"cwd": Path(__file__).parent.parent, "capture_output": True, "text": True, "env": alone}
     return subprocess.run([*command, "--workers", "2", *options, str(directory)], **place).stdout  # type: ignore[call-overload,no-any-return]
 
 
