@@ -155,6 +155,18 @@ def test_uses_of_a_rare_name_of_the_task_come_first(work: Work) -> None:
     assert not any(line.startswith("session:") for line in lines)
 
 
+def test_uses_of_an_error_are_of_one_that_the_project_defines(work: Work) -> None:
+    """Where a TypeError of the language is raised says nothing about one that a user has seen."""
+    raises = "def limit(value):\n    raise {error}(value)\n"
+    work.write("pkg/limits.py", raises.format(error="TypeError") + raises.format(error="LimitError"))
+    work.write("pkg/failures.py", "class LimitError(Exception):\n    pass\n")
+    work.write("docs/failures.md", "# Failures\n\nA `LimitError` and a `TypeError` end a session.\n")
+    work.commit("limits of the session")
+    lines = section(planned(opened(work), "refresh_session fails with TypeError for a LimitError"), USES)
+    assert any(line.startswith("LimitError") for line in lines)
+    assert not any(line.startswith("TypeError") for line in lines)
+
+
 def test_of_a_name_that_the_task_writes_every_use_is_given(work: Work) -> None:
     """Who renames it has to know each place; of other definitions the first ones are enough."""
     for number in range(6):

@@ -43,6 +43,8 @@ _WRITTEN_NAMES: Final = 3  # of a task whose uses are looked for
 _CHANGES_NAMES: Final = frozenset(map(stem, ("rename", "remove", "replace", "delete", "drop", "deprecate")))
 _FIRST_WORDS: Final = 6  # of a task, among which such a verb says what it is about
 _AS_NAME: Final = re.compile(r"[`\"']([A-Za-z_]\w{2,60})(?:\(\))?[`\"']|(?<![\w.-])([A-Z]\w{2,60})(?!\w)")
+ERROR: Final = re.compile(r"[a-z](?:Error|Exception|Warning)$")
+"""What ends such a name; one that a project does not define is of whatever raises it."""
 MOST_CALLEES: Final = 6
 _NAME: Final = re.compile(r"(?<![\w.-])[A-Za-z_]\w{2,60}(?!\w)")
 _CALL: Final = re.compile(r"(?<!\w)([^\W\d]\w*)\(")
@@ -109,7 +111,7 @@ def changes_names(task: str) -> bool:
 def written_names(sources: Sources, task: str) -> dict[str, list[Definition]]:
     """Return the rare names that a task writes, in its order, with their definitions.
 
-    They are of several parts, or defined; in a task that `changes_names` also those that few would call rare.
+    They are of several parts and no error's, or defined; in a task that `changes_names` also those that few would call rare.
     """
     as_names = {one or other for one, other in _AS_NAME.findall(task)} if changes_names(task) else set()
     names: dict[str, list[Definition]] = {}
@@ -118,7 +120,7 @@ def written_names(sources: Sources, task: str) -> dict[str, list[Definition]]:
         if not _is_rare(sources.index, name, most, is_name=name in as_names):
             continue
         defined = [one for one in listed_definitions(sources, (name,)) if one.symbol.name == name]
-        if defined or len(parts(name)) > 1:
+        if defined or (len(parts(name)) > 1 and not ERROR.search(name)):
             names[name] = defined
         if len(names) == _WRITTEN_NAMES:
             break

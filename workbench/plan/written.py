@@ -19,7 +19,7 @@ from workbench.expand.lookup import Definition, is_aside, listed_definitions, po
 from workbench.expand.sources import Sources
 from workbench.plan.news import is_news
 from workbench.plan.ranking import RankingModel
-from workbench.plan.usages import changes_names, written_names
+from workbench.plan.usages import ERROR, changes_names, written_names
 from workbench.project.languages import role_of
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent, RankedFile
@@ -68,7 +68,6 @@ _DOES: Final = re.compile(
 _GIVEN: Final = re.compile(
     r"\b(?:with|without|using|via|under|pass(?:ing|ed)?|when|if|set(?:ting)?) (?:the |an? )?[`\"']?$", re.I
 )
-_ERROR: Final = re.compile(r"[a-z](?:Error|Exception|Warning)$")  # of whatever raises it
 _NO_NAME: Final = frozenset(
     "the this that a an any all each every one new old same other another first last second default optional"
     " missing line cli command boolean bool string config configuration global build compiler feature"
@@ -165,7 +164,7 @@ def forms_of(text: str) -> list[_Form]:
             name = inner.removesuffix("()")
             add(
                 match.start(),
-                _Form(name, () if len(name) < LEAST_NAME or _ERROR.search(name) else (name,), is_name=True),
+                _Form(name, () if len(name) < LEAST_NAME or ERROR.search(name) else (name,), is_name=True),
             )
         elif " " in inner and "--" not in inner and (piece := _longest_piece(inner)):
             add(match.start(), _Form(piece, (piece, *_runs(piece))))
