@@ -79,7 +79,7 @@ class FileEvidence:
         self._heads, self._semantic = heads, semantic
         positions = view.index.positions
         self._leaders = [positions[path] for path in leaders if path in positions]
-        self._holders: dict[tuple[str, str], tuple[Bool, int]] = {}
+        self._telling: dict[str, tuple[tuple[MatchedWord, ...], Bool]] = {}
         self._tasks: dict[int, frozenset[int]] = {}
         self._matched: dict[int, MatchedTasks | None] = {}
 
@@ -102,38 +102,51 @@ class FileEvidence:
     def _weights(self) -> Mapping[str, float]:
         return {term: weight for term, weight in self.intent.terms if term in self.words}
 
-    def _holding(self, field: str, term: str) -> tuple[Bool, int]:
-        """Return which files hold a term in a field, bool [n], and how many."""
-        key = field, term
-        if key not in self._holders:
-            holding = self.view.index.holding(field, term)
-            self._holders[key] = holding, int(holding.sum())
-        return self._holders[key]
+    def _telling_words(self, field: str) -> tuple[tuple[MatchedWord, ...], Bool]:
+        """Return the task's words that few files have in a field, the most telling first, and which files.
+
+        These are bool [words, n].
+        """
+        if field not in self._telling:
+            index = self.view.index
+            found: list[tuple[float, str, MatchedWord, Bool]] = []
+            for term, weight in self._weights.items():
+                holding = index.holding(field, term)
+                count = int(holding.sum())
+                if 0 < count <= max(_FEW, _USUAL * index.count):
+                    rarity = inverse_document_frequency(count, index.count) * weight
+                    found.append((-round(rarity, 6), term, MatchedWord(self.words[term], count), holding))
+            found.sort(key=lambda one: one[:2])
+            held = np.asarray([one[3] for one in found], np.bool_).reshape(len(found), index.count)
+            self._telling[field] = tuple(one[2] for one in found), held
+        return self._telling[field]
 
     def matched_words(self, position: int, field: str, most: int) -> list[MatchedWord]:
         """Return the rarest of the task's words that a file has in a field, the most telling first."""
-        index = self.view.index
-        found: list[tuple[float, str, MatchedWord]] = []
-        for term, weight in self._weights.items():
-            holding, count = self._holding(field, term)
-            if not holding[position] or count > max(_FEW, _USUAL * index.count):
-                continue
-            rarity = inverse_document_frequency(count, index.count) * weight
-            found.append((-round(rarity, 6), term, MatchedWord(self.words[term], count)))
+        words, held = self._telling_words(field)
         chosen: list[MatchedWord] = []
-        for _, _, one in sorted(found, key=lambda each: each[:2]):
-            shown = [known.word.lower() for known in chosen]
-            if not any(one.word.lower() in word or word in one.word.lower() for word in shown):
-                chosen.append(one)
-        return chosen[:most]
+        for number in np.flatnonzero(held[:, position]).tolist():
+            one = words[number].word.lower()
+            if not any(one in word or word in one for word in (known.word.lower() for known in chosen)):
+                chosen.append(words[number])
+                if len(chosen) == most:
+                    break
+        return chosen
+
+    @cached_property
+    def _rarity_in_names(self) -> Mapping[str, tuple[float, Bool]]:
+        """How rare each of the task's terms is among names, and which files, bool [n], have it in one."""
+        index = self.view.index
+        held = {term: index.holding("name", term) for term in self._weights}
+        return {
+            term: (inverse_document_frequency(int(files.sum()), index.count) * self._weights[term], files)
+            for term, files in held.items()
+            if files.any()
+        }
 
     def matched_definition(self, position: int) -> MatchedDefinition | None:
         """Return the definition of a file whose name has the most telling words of the task."""
-        rarity = {
-            term: inverse_document_frequency(held[1], self.view.index.count) * weight
-            for term, weight in self._weights.items()
-            if (held := self._holding("name", term))[0][position]
-        }
+        rarity = {term: value for term, (value, files) in self._rarity_in_names.items() if files[position]}
         if not rarity:
             return None
         best: tuple[float, int, str] | None = None

@@ -98,7 +98,7 @@ def task_evidence(view: RankingView, intent: Intent, odds: NDArray[np.float64]) 
         if term.isdigit():
             continue
         words += not term.startswith("=")
-        held = index.coverage("body", {term: 1.0}) > 0.0
+        held = index.holding("body", term)
         inside, names = int(held.sum()), index.frequency("name", term)
         messages = len(past.messages.posting(term)[0])
         sources = int((held & source).sum())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -30,6 +31,8 @@ Float32 = NDArray[np.float32]
 SIMILAR_TASKS = 60
 ALIKE = 0.5
 """The Jaccard similarity of terms from which two tasks count as nearly of one fingerprint."""
+
+_WEIGHED = 4  # queries: the terms of a task and of its head, which several ask with
 
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 
@@ -53,6 +56,7 @@ class Query:
     scope: str
 
 
+@lru_cache(maxsize=4)
 def prepare_query(intent: Intent) -> Query:
     """Derive the forms of a task that signals look at."""
     head, body = subject_of(intent.task.head), intent.task.body
@@ -157,8 +161,18 @@ def task_weights(history: History, terms: Mapping[str, float]) -> tuple[Float32,
     """Return (similarity, association) of every past task to the query, float32 [tasks] each.
 
     similarity: BM25 of the messages, as a share of the query's own score; association: Σ idf(t) / (df(t) +
-    2).
+    2). Those of the latest queries are kept.
     """
+    key = (*terms.items(),)
+    found: tuple[Float32, Float32] | None = history.weighed.get(key)
+    if found is None:
+        if len(history.weighed) >= _WEIGHED:
+            history.weighed.clear()
+        found = history.weighed[key] = _weigh_tasks(history, terms)
+    return found
+
+
+def _weigh_tasks(history: History, terms: Mapping[str, float]) -> tuple[Float32, Float32]:
     messages, size = history.messages, history.size
     similarity = np.zeros(size, dtype=np.float32)
     association = np.zeros(size, dtype=np.float32)

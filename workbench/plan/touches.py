@@ -15,7 +15,7 @@ import numpy as np
 
 from workbench.plan import cuts
 from workbench.plan.cuts import FileCut
-from workbench.plan.signals import prepare_query, task_weights
+from workbench.plan.signals import task_weights
 from workbench.records.dataclass import dataclass
 from workbench.records.plan import Intent
 from workbench.records.worktree import Hunk
@@ -47,7 +47,7 @@ ChunkTouches = Mapping[int, Mapping[str, float]]
 
 def task_touches(edits: Edits, history: History, intent: Intent) -> Callable[[str, FileCut], ChunkTouches]:
     """Return what says which chunks of a file past tasks changed."""
-    likeness = task_weights(history, prepare_query(intent).terms)[0].tolist()
+    likeness = task_weights(history, dict(intent.terms))[0].tolist()
     tasks = task_numbers(history.times.tolist())
 
     def touches_of(path: str, cut: FileCut) -> ChunkTouches:

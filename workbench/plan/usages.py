@@ -111,7 +111,8 @@ def changes_names(task: str) -> bool:
 def written_names(sources: Sources, task: str) -> dict[str, list[Definition]]:
     """Return the rare names that a task writes, in its order, with their definitions.
 
-    They are of several parts and no error's, or defined; in a task that `changes_names` also those that few would call rare.
+    They are of several parts and no error's, or defined; in a task that `changes_names` also those that few
+    would call rare.
     """
     as_names = {one or other for one, other in _AS_NAME.findall(task)} if changes_names(task) else set()
     names: dict[str, list[Definition]] = {}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 FIELDS = ("path", "name", "body")
+_LOOKED_UP = 400  # lists of terms that are kept as they were found
 
 Int32 = NDArray[np.int32]
 Float32 = NDArray[np.float32]
@@ -45,6 +46,10 @@ class IndexSegment:
     fields: dict[str, Postings]
     records: Sequence[bytes] | Pool
     whole: bool = True  # no row is -1
+
+
+Lists = tuple[tuple[IndexSegment, Int32, Int32, Int32], ...]
+"""For each segment that has a term its documents, their files' positions and their counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,9 @@ class ProjectIndex:
     tests: Int32
     positions: Mapping[str, int] = field(repr=False)
     imports: Specifiers = field(repr=False)
+    _looked_up: dict[tuple[str, str], Lists] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
 
     @property
     def count(self) -> int:
@@ -114,7 +122,7 @@ class ProjectIndex:
         total = sum(int(_current(segment, segment.fields[name].lengths).sum()) for segment in self.segments)
         mean = max(total / living, 1.0)
         for term, weight in terms.items():
-            found = list(self._lists(name, term))
+            found = self._lists(name, term)
             frequency = sum(len(rows) for _, _, rows, _ in found)
             if not frequency:
                 continue
@@ -129,7 +137,7 @@ class ProjectIndex:
         scores = np.zeros(self.count, dtype=np.float32)
         living = int(self.alive.sum())
         for term in terms:
-            found = list(self._lists(name, term))
+            found = self._lists(name, term)
             frequency = sum(len(rows) for _, _, rows, _ in found)
             if not frequency:
                 continue
@@ -144,7 +152,7 @@ class ProjectIndex:
         living = int(self.alive.sum())
         total = 0.0
         for term, weight in terms.items():
-            found = list(self._lists(name, term))
+            found = self._lists(name, term)
             frequency = sum(len(rows) for _, _, rows, _ in found)
             if not frequency:
                 continue
@@ -154,8 +162,16 @@ class ProjectIndex:
                 scores[rows] += value
         return scores / np.float32(total) if total else scores
 
-    def _lists(self, name: str, term: str) -> Iterator[tuple[IndexSegment, Int32, Int32, Int32]]:
-        """Yield (segment, documents, their files' positions, counts) of a term; living files only."""
+    def _lists(self, name: str, term: str) -> Lists:
+        """Return the lists of a term, living files only; those of a plan's terms are asked for six times."""
+        found = self._looked_up.get((name, term))
+        if found is None:
+            if len(self._looked_up) >= _LOOKED_UP:
+                self._looked_up.clear()
+            found = self._looked_up[name, term] = tuple(self._read_lists(name, term))
+        return found
+
+    def _read_lists(self, name: str, term: str) -> Iterator[tuple[IndexSegment, Int32, Int32, Int32]]:
         for segment in self.segments:
             docs, counts = segment.fields[name].posting(term)
             if not len(docs):

@@ -10,6 +10,7 @@ contradicts are not believed, so that noise and malice move little.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,8 @@ class History:
     edits: NDArray[np.float32]
     trust: NDArray[np.float32]
     issues: dict[str, tuple[int, ...]]
+    weighed: dict[Any, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
+    """What `signals.task_weights` keeps."""
 
     @property
     def size(self) -> int:
