@@ -79,6 +79,24 @@ def test_worth_grows_from_the_likeliest_place_to_the_whole_file() -> None:
     assert [offer.tokens for offer in snippets] == sorted(offer.tokens for offer in snippets)
 
 
+@pytest.mark.parametrize(("lines", "is_short"), [(18, True), (22, False)])
+def test_a_short_file_of_which_half_is_shown_is_whole(lines: int, *, is_short: bool) -> None:
+    """Its rest costs less than asking for it; of a longer one parts are offered up to the whole."""
+    functions = [(f"function_{number}", number * lines + 1) for number in range(3)]
+    text = "".join(
+        f"def {name}(value):\n" + "".join(f"    value += {line}\n" for line in range(2, lines + 1))
+        for name, _start in functions
+    )
+    symbols = [Symbol(name, "function", start, start + lines - 1, f"def {name}") for name, start in functions]
+    file = content_of("pkg/values.py", text.encode(), symbols, COUNTER)
+    found = file_offers(file, np.asarray([0.9, 0.5, 0.1], np.float32), STYLES["text"], COUNTER)
+    assert [offer.view.spans for offer in found[1:]] == [
+        ((1, lines),),
+        *([] if is_short else [((1, 2 * lines),)]),
+        ((1, 3 * lines),),
+    ]
+
+
 @pytest.mark.parametrize(
     "comment",
     [

@@ -47,6 +47,7 @@ LEVELS: Final = 16
 OUTLINE_SYMBOLS: Final = 60
 GAP_LINES: Final = 2  # closing so small a gap costs less than the mark that names it
 MARK_TOKENS: Final = 8  # of the line that names where a range begins
+SHORT_FILE: Final = 60  # lines; a file of no more is whole once half of it is shown
 NAMED_PLACES: Final = 8  # in a file, besides what is shown of it
 LEAST_NAMED: Final = 0.01
 _WHY_NAMES = 4
@@ -114,13 +115,14 @@ def file_offers(
     """Return the offers of one file.
 
     chances: float32 [c], of each chunk that the task needs it. Offers grow by one chunk at a time, worth most
-    per token first, so that the knapsack can stop anywhere.
+    per token first, so that the knapsack can stop anywhere; a short file of which half is shown is whole.
     """
     cut = content.cut
     tokens = cut.table[:, cuts.TOKENS].tolist()
     named = named_places(cut, chances)
+    is_short = cut.lines <= SHORT_FILE
     if is_news(content.path) and (newest := first_section(cut)):
-        named, chances = newest, only_new(cut, chances)
+        named, chances, is_short = newest, only_new(cut, chances), False
     offers = [name_offer(content.path, style, counter, named, alike=alike)]
     if not cut.count:
         return tuple(offers)
@@ -151,7 +153,8 @@ def file_offers(
         if chunk.name and len(why) < _WHY_NAMES:
             why[_full_name(chunk.parent, chunk.name)] = None
         spans = merge_spans(chosen)
-        if spans == whole.spans:
+        is_half = 2 * sum(end - start + 1 for start, end in spans) >= cut.lines
+        if (is_short and is_half) or spans == whole.spans:
             break
         marks = tuple(
             names[start] if start in names else names.setdefault(start, enclosing(cut, start))
