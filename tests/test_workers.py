@@ -70,7 +70,7 @@ def test_a_run_stops_at_the_first_failure(tmp_path: Path) -> None:
 
 def test_a_test_that_hangs_fails(tmp_path: Path) -> None:
     """Its process ends with the stacks of its threads."""
-    ends = ("-o", "faulthandler_exit_on_timeout=true", "-o", "faulthandler_timeout=0.5")
+    ends = ("-o", "faulthandler_exit_on_timeout=true", "-o", "faulthandler_timeout=3")
     printed = run(tmp_path, *ends, modules=HANGS)
     assert re.search(r"1 failed, 1 passed", printed), printed
     assert "the process of this test ended with exit code 1" in printed

@@ -226,7 +226,7 @@ class Watch:
         self._over = -float("inf")
 
     def look(self) -> None:
-        """Begin to wait anew, if it is a while since that was done."""
+        """Arm the timer for the next test, unless that was done a moment ago."""
         if self._seconds > 0 and time.monotonic() > self._over:
             faulthandler.dump_traceback_later(self._seconds * _PATIENCE, file=self._stderr, exit=self._exit)
             self._over = time.monotonic() + self._seconds * (_PATIENCE - 1)

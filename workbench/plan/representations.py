@@ -153,8 +153,9 @@ def file_offers(
         if chunk.name and len(why) < _WHY_NAMES:
             why[_full_name(chunk.parent, chunk.name)] = None
         spans = merge_spans(chosen)
-        is_half = 2 * sum(end - start + 1 for start, end in spans) >= cut.lines
-        if (is_short and is_half) or spans == whole.spans:
+        if spans == whole.spans:
+            break
+        if is_short and 2 * sum(end - start + 1 for start, end in spans) >= cut.lines:
             break
         marks = tuple(
             names[start] if start in names else names.setdefault(start, enclosing(cut, start))
